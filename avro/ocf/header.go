@@ -42,9 +42,9 @@ type Meta struct {
 type Header struct {
 	Meta   []Meta         // every entry, in file order
 	Schema string         // value of avro.schema, not parsed
-	Codec  string         // value of avro.codec, "null" if absent; passes CheckCodec
+	Codec  string         // value of avro.codec, "null" if it is missing; always known to CheckCodec
 	Sync   [SyncSize]byte // marker that ends the header and each block
-	Size   int64          // bytes of the header: where the first block starts
+	Size   int64          // size of the header, which is the offset of the first block
 }
 
 // Get returns the value of the last entry with the key.
@@ -57,18 +57,18 @@ func (h *Header) Get(key string) ([]byte, bool) {
 	return nil, false
 }
 
-// headerBuffers are reused, because a run may read the headers of very many files.
+// headerBuffers holds buffers to reuse, because a run may read the headers of very many files.
 var headerBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
 
-// ReadHeader reads and checks the header of the file that r holds. The name appears in
-// errors only. If the header breaks the format, the error is a *damage.Error; an error
-// of r is returned wrapped.
+// ReadHeader reads and checks the header of the file that r reads. The name is only used in
+// errors. If the header breaks the format, the error is a *damage.Error. An error of r is
+// returned wrapped.
 func ReadHeader(r io.ReaderAt, size int64, name string) (*Header, error) {
 	return ReadHeaderWithin(r, size, name, column.Unlimited{})
 }
 
-// ReadHeaderWithin is ReadHeader that reserves its memory; a refusal is returned
-// wrapped.
+// ReadHeaderWithin is ReadHeader that reserves its memory from an account. If the account
+// refuses, its error is returned wrapped.
 func ReadHeaderWithin(r io.ReaderAt, size int64, name string, memory column.Account) (*Header, error) {
 	buffer := headerBuffers.Get().(*bufio.Reader)
 	buffer.Reset(io.NewSectionReader(r, 0, size))
@@ -78,7 +78,7 @@ func ReadHeaderWithin(r io.ReaderAt, size int64, name string, memory column.Acco
 	return h, err
 }
 
-// readHeader reads the header of a file of size bytes; for a stream, size is
+// readHeader reads the header of a file of size bytes. For a stream, size is
 // math.MaxInt64.
 func readHeader(r *bufio.Reader, size int64, name string, memory column.Account) (*Header, error) {
 	d := headerReader{damage.Cursor{Cursor: wire.NewReader(r, size), File: name, Block: -1}, memory}
@@ -143,8 +143,8 @@ func (d *headerReader) header() *Header {
 	return h
 }
 
-// magic checks the first four bytes. A file that is too short to hold them is another
-// kind of file, not a truncated one.
+// magic checks the first four bytes. If a file has fewer bytes, it is not a truncated Avro
+// file, but another kind of file.
 func (d *headerReader) magic() {
 	got := d.Bytes(min(int64(len(magic)), d.Remaining()), "magic")
 	//guard: rejects a file that is not an Avro file
@@ -178,7 +178,7 @@ func (d *headerReader) bytes(what string) []byte {
 		return nil
 	}
 	//guard: reserves memory for an entry before it is read
-	if err := d.memory.Reserve(2 * n); err != nil { // some are kept both as bytes and as text
+	if err := d.memory.Reserve(2 * n); err != nil { // some entries are kept both as bytes and as text
 		d.Stop(fmt.Errorf("%s of %d bytes: %w", what, n, err))
 	}
 	return d.Bytes(n, what)

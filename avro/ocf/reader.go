@@ -25,9 +25,9 @@ type Reader struct {
 	growth  damage.Growth
 }
 
-// NewReader returns a reader of all blocks of the file that r holds. The name appears
-// in errors only. A block that decodes to more than maxBlock bytes is damage whose
-// cause is ErrTooLarge.
+// NewReader returns a reader of all blocks of the file that r reads. The name is only
+// used in errors. A block that decodes to more than maxBlock bytes is damage whose cause
+// is ErrTooLarge.
 func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory column.Account) (*Reader, error) {
 	h, err := ReadHeaderWithin(r, size, name, memory)
 	if err != nil {
@@ -36,8 +36,8 @@ func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory co
 	return newReader(NewScanner(r, size, name, h, Range{0, size}), name, h, maxBlock, memory)
 }
 
-// NewStreamReader is NewReader for a stream. It waits for the stream only until the
-// next block has arrived, and may read more along with it.
+// NewStreamReader is NewReader for a stream. Next waits only until one block has arrived.
+// It may read further bytes that are already there.
 func NewStreamReader(r io.Reader, name string, maxBlock int64, memory column.Account) (*Reader, error) {
 	buffer := bufio.NewReaderSize(r, 64<<10)
 	h, err := readHeader(buffer, math.MaxInt64, name, memory)
@@ -62,8 +62,8 @@ func newReader(s *Scanner, name string, h *Header, maxBlock int64, memory column
 func (r *Reader) Header() *Header { return r.header }
 
 // Skip passes over the next blocks without decoding them, as long as they have no
-// more than most rows together. It returns their number of rows and whether there are more
-// blocks.
+// more than most rows together. It returns the number of rows that it passed over, and
+// whether there are more blocks.
 func (r *Reader) Skip(ctx context.Context, most int64) (rows int64, more bool, err error) {
 	for {
 		n, skipped, err := r.scanner.Skip(ctx, most-rows)
@@ -107,16 +107,15 @@ func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
 	return &r.block, r.rows, nil
 }
 
-// Grow counts rows of the file, or items of the last block's rows that take no bytes.
-// If their total is too much for the file's size, its error is a *damage.Error: see
-// damage.Growth.
+// Grow counts rows of the file, or items without bytes in the rows of the last block. If
+// the file is too small for the total, the error is a *damage.Error: see damage.Growth.
 func (r *Reader) Grow(rows int64) error {
 	r.growth.Rows += min(rows, math.MaxInt64-r.growth.Rows)
 	return r.growth.Check(r.name, r.block.Offset)
 }
 
-// decode decodes the block. If its codec does not state the decoded size, it first
-// tries the memory that it has.
+// decode decodes the block. If the codec does not store the decoded size, decode first
+// tries the memory of the last block, or four times the stored size.
 func (r *Reader) decode() (err error) {
 	b := &r.block
 	room, known := r.decoder.StatedRoom(b)
@@ -138,7 +137,7 @@ func (r *Reader) decode() (err error) {
 	}
 }
 
-// keptMemory is the memory that is kept for the next block, of any size.
+// keptMemory is the size in bytes up to which memory is always kept for the next block.
 const keptMemory = 1 << 20
 
 // fit returns memory of at least n bytes: b, unless it is too small or far too large.

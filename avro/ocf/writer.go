@@ -16,7 +16,7 @@ import (
 )
 
 // Writer writes an object container file block by block. The same calls give the same
-// bytes. After a failed call every later call returns its error.
+// bytes. After a call has failed, every later call returns the same error.
 type Writer struct {
 	w      io.Writer
 	sync   [SyncSize]byte
@@ -26,9 +26,9 @@ type Writer struct {
 	err    error
 }
 
-// NewWriter writes the header and returns a writer of blocks. If codec is empty, the
-// key avro.codec is left out, which means null. The keys of meta must not begin with
-// "avro.". The writer buffers nothing; the caller closes w.
+// NewWriter writes the header and returns a writer of blocks. If codec is "", the header
+// has no key avro.codec, and the codec is null. The keys of meta must not begin with
+// "avro.". The writer buffers no blocks. The caller closes w.
 func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...Meta) (*Writer, error) {
 	encode, err := newEncoder(codec)
 	if err != nil {
@@ -59,8 +59,8 @@ func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...M
 	return &Writer{w: w, sync: sync, encode: encode}, nil
 }
 
-// AppendBlock compresses data, the encoding of this many rows, and writes it as one
-// block. It does not keep data.
+// AppendBlock compresses data, which is the encoding of as many rows as rows says, and
+// writes it as one block. It does not keep data.
 func (w *Writer) AppendBlock(rows int64, data []byte) error {
 	//guard: writes no block after one that failed
 	if w.err != nil {
@@ -86,8 +86,8 @@ func (w *Writer) AppendBlock(rows int64, data []byte) error {
 	return w.err
 }
 
-// largeBlock is the size from which a stored block is written by itself and its memory
-// dropped.
+// largeBlock is the size in bytes from which a stored block is written without a copy, and
+// its memory is freed.
 const largeBlock = 1 << 20
 
 // appendLarge writes a large block after its head without copying it.
@@ -102,9 +102,9 @@ func (w *Writer) appendLarge() error {
 	return nil
 }
 
-// EncodedBound returns about the most memory in bytes that AppendBlock takes for a
-// block of size bytes with a codec. Memory that a compressor's stream is written to
-// grows by doubling.
+// EncodedBound returns an approximate upper bound, in bytes, of the memory of AppendBlock
+// for a block of size bytes with a codec. The output of a compressor with a stream grows by
+// doubling.
 func EncodedBound(codec string, size int64) int64 {
 	switch codec {
 	case "", codecNull, codecSnappy:

@@ -13,17 +13,18 @@ import (
 	"github.com/rowtocol/rowtocol/internal/wire"
 )
 
-// maxXZDict is the dictionary of the xz tool's highest preset.
+// maxXZDict is the size of the dictionary of the xz tool's highest preset.
 const maxXZDict = 64 << 20
 
-// maxXZBlocks is far more blocks than streams of a few hundred megabytes have.
+// maxXZBlocks bounds the blocks of all streams of a block. Streams of a few hundred
+// megabytes have far fewer blocks.
 const maxXZBlocks = 1 << 16
 
 var errXZ = errors.New("not the structure of an xz stream")
 
-// xz changes headers in src while it decodes.
+// xz decompresses src. It changes headers in src during the call.
 func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
-	// The library takes memory for any dictionary that a block states.
+	// The library allocates any dictionary that a block states.
 	blocks, err := checkXZ(src, d.maxBlock)
 	if err != nil {
 		return dst, err
@@ -58,15 +59,15 @@ func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 }
 
 // xzBlock is a block in a stream. Presets state dictionaries of many megabytes for
-// blocks of any size, but no dictionary larger than the block is of use.
+// blocks of any size, but a dictionary larger than the block is useless.
 type xzBlock struct {
-	head, end int   // of the header, in the stream
-	dict      int   // place of the dictionary's size
-	size      int64 // uncompressed, as the index states
-	was       [5]byte
+	head, end int     // start and end of the block's header in the stream
+	dict      int     // offset of the dictionary's size
+	size      int64   // decompressed size that the index states
+	was       [5]byte // bytes that shrink replaced
 }
 
-// sizeOf returns the decompressed size of all blocks, as their indexes state it.
+// sizeOf returns the decompressed size of all blocks that their indexes state.
 func sizeOf(blocks []xzBlock) (size int64) {
 	for _, b := range blocks {
 		size += b.size
@@ -74,7 +75,7 @@ func sizeOf(blocks []xzBlock) (size int64) {
 	return size
 }
 
-// shrink makes the dictionary that the block's header states no larger than needed.
+// shrink changes the block's header to state a dictionary that is no larger than needed.
 func (b *xzBlock) shrink(src []byte) {
 	crc := src[b.end-4 : b.end]
 	b.was = [5]byte{src[b.dict], crc[0], crc[1], crc[2], crc[3]}
@@ -93,8 +94,8 @@ func (b *xzBlock) restore(src []byte) {
 	copy(src[b.end-4:b.end], b.was[1:])
 }
 
-// checkXZ walks the structure of xz streams without decompressing and limits their
-// dictionaries. The decoder checks the data, its checksums and sizes, and reserved
+// checkXZ walks the structure of xz streams without decompressing them, and rejects too
+// large dictionaries. The decoder later checks the data, checksums, sizes and reserved
 // values.
 func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 	c := xzCursor{wire.New(src, 0)}
@@ -138,11 +139,12 @@ func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 
 type xzCursor struct{ wire.Cursor }
 
-// pad passes the padding of a part that begins at from, up to a multiple of four bytes.
+// pad passes the padding of a part of the stream that begins at from: the size of each
+// part is a multiple of four bytes.
 func (c *xzCursor) pad(from int) { c.Bytes(-(c.Offset()-int64(from))&3, "padding") }
 
 // blockHeader passes a block header whose only filter is LZMA2. It returns the size of
-// its dictionary and where in the stream it stands.
+// the dictionary, and the offset of that size in the stream.
 func (c *xzCursor) blockHeader() (dict int64, at int) {
 	from := c.Offset()
 	size := 4*int64(c.Uint8("the size of a header")) + 3 // bytes that follow, with the CRC
@@ -183,7 +185,7 @@ func (c *xzCursor) chunks() {
 			c.BigEndian(2, "a chunk's size")
 			n := int64(c.BigEndian(2, "a chunk's compressed size")) + 1 + 1 // and the properties before it
 			if control < 0xc0 {
-				n-- // keeps those of the chunk before
+				n-- // the chunk uses the properties of the last chunk
 			}
 			c.Bytes(n, "a chunk")
 		case control <= 2: // stored
@@ -209,8 +211,8 @@ func xzCheckSize(kind byte) int64 {
 	return -1
 }
 
-// index reads the list of blocks and checks its CRC-32, because memory is allocated for the
-// sizes in it.
+// index reads the list of blocks and checks its CRC-32, because memory is allocated by the
+// sizes in the list.
 func (c *xzCursor) index(blocks []xzBlock) {
 	from := int(c.Offset())
 	c.Uint8("the start of the index")

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// zstdWindow is the window that every decoder must accept with any limit. Decoding
-	// in one call takes no memory for it.
+	// zstdWindow is the window that every decoder must accept, whatever the limit.
+	// Decoding in one call takes no memory for the window.
 	zstdWindow = 8 << 20
 	// zstdMaxWindow is the largest window that the format can state.
 	zstdMaxWindow = 1<<41 + 7<<38
-	// zstdMaxBlock is the most bytes that a block inside a frame decompresses to.
+	// zstdMaxBlock is the most bytes to which a block inside a frame decompresses.
 	zstdMaxBlock = 128 << 10
 )
 
@@ -22,9 +22,9 @@ var (
 	errZstdBlock = errors.New("a block inside a frame is larger than the format allows")
 )
 
-// zstdMemory returns the library's limit for blocks of maxBlock bytes. It may exceed
-// maxBlock, because the library has one limit for windows and output; Decode compares
-// again.
+// zstdMemory returns the library's limit for blocks of maxBlock bytes. The library has one
+// limit for windows and output, so the result may exceed maxBlock. DecodeWithin checks
+// the size of the output again.
 func zstdMemory(maxBlock int64) uint64 { return uint64(max(maxBlock, zstdWindow)) }
 
 func newZstd(memory uint64) (*zstd.Decoder, error) {
@@ -36,7 +36,7 @@ func newZstd(memory uint64) (*zstd.Decoder, error) {
 }
 
 func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
-	// The library takes memory for the size that a frame claims.
+	// The library allocates the size that a frame states.
 	most, window, err := checkZstd(src)
 	if err != nil {
 		return dst, err
@@ -48,8 +48,8 @@ func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
 	if window <= zstdMemory(d.maxBlock) {
 		return d.zstd.DecodeAll(src, dst)
 	}
-	// Strong presets state windows far beyond the data. Such a window needs no memory,
-	// but must not be read as the size of the output.
+	// Strong presets state windows far larger than the data. Such a window needs no
+	// memory, but without a content size it would be the library's bound of the output.
 	//guard: rejects a frame whose window allows more than the limit
 	if most > uint64(d.maxBlock) {
 		return dst, ErrTooLarge
@@ -62,9 +62,9 @@ func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
 	return d.wide.DecodeAll(src, dst)
 }
 
-// checkZstd walks the frames without decompressing and rejects those whose content size
-// exceeds what their blocks can hold. It returns the most bytes that all can decompress
-// to, and the largest window.
+// checkZstd walks the frames without decompressing them. It rejects a frame whose content
+// size is larger than its blocks can hold. It returns the most bytes to which all frames
+// can decompress, and the largest window.
 func checkZstd(src []byte) (most, window uint64, err error) {
 	for len(src) > 0 {
 		var h zstd.Header
@@ -99,8 +99,8 @@ func checkZstd(src []byte) (most, window uint64, err error) {
 	return most, window, nil
 }
 
-// zstdBlocks passes the blocks of one frame. It returns their stored size and the most
-// bytes that they can decompress to.
+// zstdBlocks walks the blocks of one frame. It returns their stored size, and the most
+// bytes to which they can decompress.
 func zstdBlocks(src []byte) (n int, most uint64, err error) {
 	const raw, rle, reserved = 0, 1, 3
 	for {

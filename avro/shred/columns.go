@@ -20,10 +20,10 @@ const (
 
 // Options shape the columns of a schema.
 type Options struct {
-	// RecursiveBytes keeps a type that contains itself as a column of bytes that holds
-	// the Avro encoding. Without it a recursive schema is an error.
+	// RecursiveBytes keeps a type that contains itself as a column of bytes with Avro
+	// data. If it is not set, a recursive schema is an error.
 	RecursiveBytes bool
-	// Memory, if set, is checked for about the bytes that the columns take before they
+	// Memory, if set, is called with the approximate memory of the columns before they
 	// are made. Map returns its error.
 	Memory interface{ Check(bytes int64) error }
 }
@@ -39,9 +39,9 @@ type Mapping struct {
 // step is a type at a place in the schema, with the columns that it fills.
 type step struct {
 	node     *Node
-	col      int  // leaf: the value; array, map: the lengths; else -1
-	raw      bool // a recursive record: col holds its datum as bytes
-	key      int  // map: the keys
+	col      int  // column of a leaf's values, or of an array's or a map's lengths; else -1
+	raw      bool // the type is a recursive record, and col holds its datum as bytes
+	key      int  // column of a map's keys
 	items    *step
 	fields   []*step
 	branches []branch
@@ -52,15 +52,15 @@ func (s *step) leaf() bool { return s.raw || s.node.Kind.Simple() }
 
 // branch is a branch of a union.
 type branch struct {
-	col  int   // the lengths, 0 or 1; -1 for null; holds a leaf's value too
+	col  int   // column of the lengths, 0 or 1, and of a leaf's values; -1 for null
 	step *step // nil for null
 }
 
-// Map assigns columns to a schema. If the schema is recursive, has no columns, gives
-// two columns the same name, or expands beyond 100,000 columns or 1,000 levels, the
-// error is a *damage.Error of kind damage.Unsupported whose Path is the dotted path of
-// the type. Map measures the expansion before it allocates, and checks it against the
-// memory of the options.
+// Map assigns columns to a schema. The schema must not be recursive, unless RecursiveBytes
+// is set. It must have columns, at most 100,000 of them, with distinct names, and at most
+// 1,000 levels. Otherwise the error is a *damage.Error of kind damage.Unsupported, whose
+// Path is the dotted path of the type. Map checks these limits, and Options.Memory, before
+// it allocates columns.
 func Map(s *Schema, opts Options) (*Mapping, error) {
 	sz := sizer{recursive: map[*Node]int{}, sizes: map[*Node]size{}}
 	expanded, err := sz.check(s.root)
@@ -89,20 +89,20 @@ func Map(s *Schema, opts Options) (*Mapping, error) {
 	return m.mapping, nil
 }
 
-// mapper builds a Mapping. The path of the current type is one stack of bytes, cut back
-// after each type; only a column's path becomes a string.
+// mapper builds a Mapping. The path of the current type is a stack of bytes, which is cut
+// back after each type. Only the path of a column becomes a string.
 type mapper struct {
 	mapping *Mapping
 	sizer   *sizer
 	opts    Options
-	names   map[string]string // dotted path by column name
-	bytes   int               // of names
+	names   map[string]string // dotted paths by column name
+	bytes   int               // size of all names and paths
 	path    []byte            // column path
 	fields  []string          // dotted path
 }
 
-// expand returns the step of type n within type in; above is the column of the array
-// around it.
+// expand returns the step of type n, which is a part of type in. above is the column of the
+// array around it, or -1.
 func (m *mapper) expand(n, in *Node, above int) (*step, error) {
 	s := &step{node: n, col: -1, key: -1}
 	if m.sizer.recurs(in, n) {
@@ -177,8 +177,8 @@ func (m *mapper) union(s *step, above int) error {
 	return nil
 }
 
-// sequence adds the column c of lengths and the columns of the values: c itself if the
-// values are simple, otherwise columns below it.
+// sequence adds the column c of lengths, and the columns of the values. Simple values are in
+// c itself, other values in columns below c.
 func (m *mapper) sequence(n, in *Node, c column.Column) (col int, s *step, err error) {
 	s = &step{node: n, col: -1, key: -1, raw: m.opts.RecursiveBytes && m.sizer.recurs(in, n)}
 	if s.leaf() {
@@ -203,7 +203,7 @@ func (m *mapper) leaf(s *step, c column.Column) (int, error) {
 	return m.add(c)
 }
 
-// addMeaning notes the meaning of a column's values.
+// addMeaning sets the meaning of a column's values from their type.
 func addMeaning(c *column.Column, n *Node) {
 	if c.Logical = n.LogicalType(); c.Logical == column.LogicalDecimal {
 		c.Precision, c.Scale = n.Precision, n.Scale
@@ -251,8 +251,8 @@ func (m *mapper) dotted() string {
 	return strings.TrimPrefix(strings.Join(m.fields, ""), ".")
 }
 
-// enter adds to the column path, with the separator unless the path is empty, and to
-// the dotted path; leave undoes both.
+// enter adds name to the column path, after the separator unless the path is empty, and
+// field to the dotted path. leave undoes both.
 func (m *mapper) enter(separator, name, field string) (leave func()) {
 	path, fields := len(m.path), len(m.fields)
 	if path > 0 {

@@ -11,11 +11,11 @@ import (
 type opcode uint8
 
 const (
-	opInt        opcode = iota // int: shifted by n, a value in range leaves 0
-	opLong                     // long: the same
+	opInt        opcode = iota // int; shifted right by n, a value in range becomes 0
+	opLong                     // long, with n as for opInt
 	opFixedWidth               // n bytes, copied: float and double
 	opSized                    // a length and bytes, copied: bytes
-	opString                   // as opSized, counting invalid UTF-8
+	opString                   // as opSized, and counts invalid UTF-8
 	opBoolean
 	opEnum        // n symbols
 	opFixed       // n bytes, given a length
@@ -27,30 +27,30 @@ const (
 	opPlace       // no bytes of the datum: its position is stored in s.places[n]
 )
 
-// op is one step of the compiled walk. Records have no op: the list of ops around them
-// holds those of their fields. Rows of many columns read a long list, so op is small,
-// and what only some steps need is in details.
+// op is one step of the compiled walk. Records have no op. The ops of their fields are in
+// the list of ops around the record. A row of many columns has a long list, so op is small.
+// Fields that only some steps need are in details.
 type op struct {
 	code opcode
 	// optional makes the step a union of null and the type of code, whose length and
-	// value share buf; null is the index of null.
+	// value share buf. null is the index of null.
 	optional bool
 	null     uint8
-	n        uint32         // see the opcodes
-	buf      *column.Buffer // values, or lengths of array, map and nullable
+	n        uint32         // its meaning depends on code
+	buf      *column.Buffer // column of the values, or of the lengths of an array, map or nullable
 	more     *details
 }
 
 // details are the parts of an op that errors and compound types need.
 type details struct {
 	name     string // path component, for errors
-	items    []op   // of an array or a map, with the key, or the nullable's branch
-	minSize  int    // arrays and maps: the fewest bytes of one item
+	items    []op   // ops of an item of an array or a map, with its key, or of a nullable's branch
+	minSize  int    // smallest size of an item of an array or a map, in bytes
 	branches []branchOps
-	node     *Node // raw
+	node     *Node // type of a raw datum
 }
 
-// branchOps is one branch of a union; buf is nil for null.
+// branchOps is one branch of a union. buf is nil for null.
 type branchOps struct {
 	buf *column.Buffer
 	ops []op
@@ -59,12 +59,12 @@ type branchOps struct {
 // compiler binds a mapping's steps to the buffers that they fill.
 type compiler struct {
 	bufs *column.Buffers
-	// growth is the largest number of columns that one byte of a datum can add a length
-	// to.
+	// growth is the largest number of columns to which one byte of a datum can add a
+	// length.
 	growth int
-	// zeroFixed is set if a value of no bytes takes bytes in some column.
+	// zeroFixed is set if a value without bytes takes bytes in some column.
 	zeroFixed bool
-	keys      []*step // fields whose places are noted
+	keys      []*step // fields whose places are recorded
 }
 
 func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }
@@ -149,8 +149,8 @@ func (c *compiler) union(s *step, name string) op {
 	return op{code: opUnion, more: &details{name: name, branches: branches}}
 }
 
-// nullable returns the op of a union of b and null, at index null. This is by far the
-// most common union.
+// nullable returns the op of a union of b and null, the most common union. null is the
+// index of null.
 func (c *compiler) nullable(b branch, null uint8, name string) op {
 	if b.step.leaf() {
 		o := c.appendStep(nil, b.step, name)[0]
@@ -160,12 +160,12 @@ func (c *compiler) nullable(b branch, null uint8, name string) op {
 	return op{code: opNullable, null: null, buf: c.buffer(b.col), more: &details{name: name, items: c.appendStep(nil, b.step, "")}}
 }
 
-// measureLeast notes the fewest bytes that a datum takes, for root and every type that
-// it contains; large numbers saturate. A recursive type starts with 0 for the types
-// that are not measured yet, and the second round improves on it. Each round gives a
-// lower bound.
+// measureLeast sets the smallest size of a datum for root and every type that it contains.
+// Large numbers saturate. In the first round, a recursive type is measured with 0 for types
+// that are not measured yet. The second round gives a better bound. The result of each
+// round is a lower bound.
 func measureLeast(root *Node) {
-	var nodes []*Node // parts before the types that contain them
+	var nodes []*Node // parts come before the types that contain them
 	seen := make(map[*Node]bool)
 	var visit func(*Node)
 	visit = func(n *Node) {
@@ -186,7 +186,7 @@ func measureLeast(root *Node) {
 	}
 }
 
-// leastOf returns the least size of the node, computed from that of its parts.
+// leastOf returns the smallest size of a node's datum, from the sizes of its parts.
 func leastOf(n *Node) int {
 	switch n.Kind {
 	case KindNull:
@@ -213,6 +213,6 @@ func leastOf(n *Node) int {
 	return 1
 }
 
-// MinRowSize returns the fewest bytes that one row's datum takes, or 0 if rows may take
-// none.
+// MinRowSize returns the smallest size of a row's datum in bytes, or 0 if a row may have no
+// bytes.
 func (m *Mapping) MinRowSize() int { return m.Schema.Root().least }

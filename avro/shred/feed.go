@@ -11,22 +11,22 @@ import (
 
 // Values reads the values of one column in order.
 type Values interface {
-	// Read appends at most n values that the column stores per row, or per item of its
-	// parent, and at least one unless n is 0. read is their number, and items the
-	// number of items that they give the column's children. It returns io.EOF at the
-	// end of the column.
+	// Read appends at most n elements to v: one per row, or per item of the column's
+	// parent. It appends at least one element unless n is 0. read is their number. items
+	// is the number of items that they have for the column's children. Read returns
+	// io.EOF at the end of the column.
 	Read(v *column.Vector, n int) (read, items int, err error)
 }
 
-// feedSize is the most rows, or items, that a feed reads at a time. Vectors of this
-// size stay in a processor's cache.
+// feedSize is the most rows, or items, that a feed reads at a time. Vectors of this size
+// fit into a processor's cache.
 const feedSize = 256
 
-// wide is the length up to which strings are copied as a whole array, with the bytes
-// after them. That takes no call, and the next value overwrites the excess.
+// wide is the length up to which strings are copied as an array of this size, with the
+// bytes after the string. The copy needs no call. The next value overwrites the excess.
 const wide = 16
 
-// longest returns the most bytes of a value, except for the text of strings.
+// longest returns the most bytes of a value, without the text of strings.
 func longest(t column.Type) int {
 	switch t {
 	case column.Null:
@@ -41,21 +41,21 @@ func longest(t column.Type) int {
 	return binary.MaxVarintLen64
 }
 
-// feed hands out the values of a column one by one, from vectors that it reads.
+// feed returns the values of a column one by one, from vectors that it reads.
 type feed struct {
 	in       Values
 	typ      column.Type
 	array    bool
-	index    int     // of the column
-	grow     *grower // of the row
-	children []*feed // that its items are added to
-	due      int64   // lengths or values still to be read
+	index    int     // index of the column
+	grow     *grower // makes room for the row
+	children []*feed // feeds of the child columns, to whose due the items are added
+	due      int64   // number of lengths or values still to be read
 	v        column.Vector
-	length   int // next of v.Lengths
-	value    int // next value of v
+	length   int // index of the next length in v.Lengths
+	value    int // index of the next value in v
 }
 
-// start forgets the values that were read.
+// start drops the values that were read.
 func (f *feed) start(due int64) {
 	f.reset()
 	f.length, f.value, f.due = 0, 0, due
@@ -82,15 +82,15 @@ func (f *feed) fill() error {
 	return nil
 }
 
-// fewValues is the number of values that a feed reads at a time without accounting for
-// them, and valueMemory the bytes that each takes while a vector grows.
+// fewValues is the number of values that a feed reads at a time without reserving memory.
+// valueMemory is the memory of a value, in bytes, while a vector grows.
 const (
 	fewValues   = 1 << 15
 	mostValues  = 1 << 27
 	valueMemory = 20
 )
 
-// reset empties the vector and releases the memory of an unusually long sequence.
+// reset empties the vector, and releases its memory if it is unusually large.
 func (f *feed) reset() {
 	if f.v.Limit > fewValues {
 		f.grow.memory.Release(int64(f.v.Limit) * valueMemory)
@@ -101,7 +101,8 @@ func (f *feed) reset() {
 	f.v.Limit = fewValues
 }
 
-// widen raises the vector's number of values, if there is memory for them.
+// widen raises the limit of values in the vector, if there is memory for them. It reports
+// whether it did.
 func (f *feed) widen() bool {
 	more := 2 * f.v.Limit
 	if more > mostValues || !f.grow.reserve(int64(more)*valueMemory) {
@@ -132,8 +133,8 @@ func (f *feed) first() (int, error) {
 	return int(f.v.Lengths[0]), nil
 }
 
-// ready makes sure that there is a next value. The values of an array column came with
-// their lengths.
+// ready reads more of the column if there is no next value. The values of an array column
+// are read with their lengths.
 func (f *feed) ready() error {
 	if f.value == f.v.Values {
 		return f.fill()
@@ -297,10 +298,10 @@ func (f *feed) int() int {
 	return int(f.v.Ints[f.value])
 }
 
-// appendOptional appends the next union of null and a value: the byte of null if the
-// next length n is 0, otherwise the byte of the other branch and the value. If n is
-// more than 1 it appends nothing. Whether there is a value is often as good as random,
-// so a short value takes no branch: the next one is copied in either case.
+// appendOptional appends the next union of null and a value. If the next length n is 0, it
+// appends the byte of null. If n is 1, it appends the byte of the other branch and the
+// value. If n is larger, it appends nothing. Processors often cannot predict whether there
+// is a value. So the next value, if it is short, is copied in both cases, without a jump.
 func (f *feed) appendOptional(dst []byte, null byte) (_ []byte, n int, err error) {
 	if f.length == len(f.v.Lengths) {
 		if err := f.fill(); err != nil {
@@ -329,8 +330,8 @@ func (f *feed) appendOptional(dst []byte, null byte) (_ []byte, n int, err error
 	return dst, n, nil
 }
 
-// bytes returns the next value of a column of bytes. It is valid until the next one is
-// read.
+// bytes returns the next value of a column of bytes. The value is valid until the next
+// value is read.
 func (f *feed) bytes() ([]byte, error) {
 	if err := f.ready(); err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 const (
 	// maxSchema bounds the text of a schema, in bytes.
 	maxSchema = 16 << 20
-	// maxLevels bounds how deep types nest, in the text and when expanded; the
-	// simple type at the bottom counts as one.
+	// maxLevels bounds how deep types nest, in the text and when expanded. The
+	// simple type at the bottom is a level too.
 	maxLevels = 1000
 	// maxNesting bounds the nesting of the JSON: a record takes three levels of
 	// brackets per level of types. It stays below the limit of encoding/json.
@@ -25,8 +25,8 @@ const (
 	maxValues = 1_000_000
 )
 
-// decodeJSON decodes a schema's text, after checks that need no memory. Numbers keep
-// their text.
+// decodeJSON decodes a schema's text, after checks that need no memory. It does not convert
+// the text of numbers.
 func decodeJSON(text string) (any, error) {
 	//guard: bounds the text of a schema
 	if len(text) > maxSchema {
@@ -59,8 +59,8 @@ func tooDeep() error {
 	return damage.New(damage.Unsupported, "", -1, "schema nests deeper than %d levels", maxLevels)
 }
 
-// measureJSON returns how deep brackets nest outside strings, and about the number of
-// values there.
+// measureJSON returns how deep brackets outside strings nest, and the approximate number of
+// values.
 func measureJSON(text string) (deepest, values int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -102,9 +102,9 @@ func unwrap(raw any) any {
 // structure lists the keys of a type that decide how its data is read.
 var structure = []string{"type", "name", "namespace", "size"}
 
-// relax returns the schema with only the keys that decide how data is read, so that the
-// parser cannot fail on others, such as a wrong default, a symbol that is not a string,
-// or a logical type that does not fit (which the specification says to ignore).
+// relax returns the schema with only the keys that decide how data is read. So the parser
+// cannot fail because of other keys: a wrong default, a symbol that is not a string, or a
+// logical type that does not fit, which the specification says to ignore.
 func relax(raw any, level int) (any, error) {
 	if level > maxLevels {
 		return nil, tooDeep()
@@ -143,7 +143,7 @@ func relaxObject(raw map[string]any, level int) (any, error) {
 		if _, ok := raw["symbols"].([]any); !ok {
 			return nil, malformed("enum without a list of symbols")
 		}
-		object["symbols"] = []string{"S"} // the parser checks the real ones
+		object["symbols"] = []string{"S"} // the parser would check the real symbols
 	case "record", "error":
 		object["fields"], err = relaxFields(raw["fields"], level+1)
 	}
@@ -193,7 +193,7 @@ func jsonText(v any) string {
 	return text
 }
 
-// texts returns the strings of a JSON list and ignores other values.
+// texts returns the strings in a JSON list. It ignores other values.
 func texts(raw any) []string {
 	list, _ := raw.([]any)
 	var out []string
@@ -205,7 +205,7 @@ func texts(raw any) []string {
 	return out
 }
 
-// qualified puts names without dots into a namespace.
+// qualified returns full names: it puts names without dots into a namespace.
 func qualified(names []string, namespace string) []string {
 	for i, name := range names {
 		if namespace != "" && !strings.Contains(name, ".") {
@@ -215,8 +215,8 @@ func qualified(names []string, namespace string) []string {
 	return names
 }
 
-// canonicalJSON returns the schema's JSON without doc and with its keys in order. A doc
-// inside a default or another property is data and stays.
+// canonicalJSON returns the schema's JSON without doc and with its keys in order. It keeps a
+// doc inside a default or another property, because that doc is data.
 func canonicalJSON(raw any) (string, error) {
 	return encodeJSON(withoutDoc(raw))
 }

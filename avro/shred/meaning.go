@@ -16,37 +16,37 @@ type Rules uint8
 // instants, a coarser unit, or other values of connect.name, connect.parameters or
 // adjust-to-utc.
 const (
-	// KeepMeaning is for a reader's schema that the user did not ask for, such as that
-	// of earlier runs. A decimal may get more precision at its scale, and a uuid may
-	// become a string and back. Aliases rename nothing. A row is rejected if the
-	// reader's enum lacks a symbol in it, or if a float or a double does not hold a
-	// number in it exactly.
+	// KeepMeaning is for a reader's schema that the user did not ask for, such as the
+	// schema of earlier runs. A decimal may get more precision at the same scale. A uuid
+	// may become a string, and a string a uuid. Aliases do not rename types or fields. A
+	// row is rejected if it has a symbol that the reader's enum lacks, or a number that
+	// the reader's float or double does not hold exactly.
 	KeepMeaning Rules = iota
-	// AllowChanges is for a schema that the user asked for. It also allows to add and
-	// drop logical types and the properties above, which Changes names, and to convert
-	// times to finer units. Enum defaults and rounded numbers are counted: see
+	// AllowChanges is for a schema that the user asked for. It also allows adding and
+	// dropping logical types and the properties above (see Changes), and converting times
+	// to finer units. Enum defaults and rounded numbers are counted: see
 	// Resolver.TakeInexact.
 	AllowChanges
 )
 
-// ErrMeaning is wrapped by errors of Resolve about types whose bytes resolve but whose
-// values would change their meaning.
+// ErrMeaning is wrapped by errors of Resolve if the bytes of two types resolve, but the
+// meaning of values would change.
 var ErrMeaning = errors.New("the meaning of values would change")
 
-// Identity reports whether the schemas code all rows alike, so that no row needs to be
-// resolved or checked beyond the reader's schema.
+// Identity reports whether both schemas encode all rows alike, so that rows need not be
+// resolved, or be checked by the writer's schema.
 func (r *Resolution) Identity() bool { return r.root.exact && r.root.code == resolveCopy }
 
 // LeftOut returns the paths of the writer's fields that the reader does not have. A
 // type's fields are listed where it first occurs.
 func (r *Resolution) LeftOut() []string { return r.leftOut }
 
-// Changes returns one entry for each place where values mean something else to the
-// reader: logical types and properties that were added or dropped.
+// Changes returns one entry for each logical type or property that the reader's schema adds
+// or drops, so that values mean something else to the reader.
 func (r *Resolution) Changes() []string { return r.changes }
 
-// Differences returns how the reader's schema differs if it is the same schema: see
-// Schema.Differences.
+// Differences returns the differences of the reader's schema if both are the same schema:
+// see Schema.Differences.
 func (r *Resolution) Differences() []string { return r.differences }
 
 // describe collects the fields left out and the changes at a path and below.
@@ -70,7 +70,7 @@ func (r *Resolution) describe(path string, a *action, seen map[*action]bool) {
 		r.describe(path, b, seen)
 	}
 	if a.sub != nil {
-		if a.sub.writer != a.writer { // not a branch of the reader's union
+		if a.sub.writer != a.writer { // a.sub is not a branch of the reader's union
 			path = below(path, itemPath(a.writer))
 		}
 		r.describe(path, a.sub, seen)
@@ -87,15 +87,15 @@ func (r *Resolution) note(path, change string) {
 	r.changes = append(r.changes, change)
 }
 
-// meaning checks two types whose bytes resolve against the rules.
+// meaning checks by the rules whether two types, whose bytes resolve, may be resolved.
 func (m *matcher) meaning(a *action, r *Node) *damage.Error {
 	w := a.writer
 	if w.Kind == KindUnion || r.Kind == KindUnion {
-		return nil // their branches are checked
+		return nil // meaning checks each branch of a union
 	}
 	from, to := w.LogicalType(), r.LogicalType()
 	if w.Kind == KindString && r.Kind == KindString {
-		from, to = column.LogicalNone, column.LogicalNone // UUIDs are texts here
+		from, to = column.LogicalNone, column.LogicalNone // a uuid and its text have the same meaning
 	}
 	changed := false
 	switch {
@@ -115,7 +115,7 @@ func (m *matcher) meaning(a *action, r *Node) *damage.Error {
 		if factor == 0 {
 			return notAllowed(w, r, "")
 		}
-		//guard: leaves times as they are unless a schema was asked for
+		//guard: refuses to convert times unless a schema was asked for
 		if m.rules == KeepMeaning {
 			return notAllowed(w, r, withoutSchema)
 		}
@@ -125,7 +125,7 @@ func (m *matcher) meaning(a *action, r *Node) *damage.Error {
 	if err != nil {
 		return err
 	}
-	//guard: keeps logical types unless a schema was asked for
+	//guard: refuses to change logical types unless a schema was asked for
 	if changed && m.rules == KeepMeaning {
 		return notAllowed(w, r, withoutSchema)
 	}
@@ -135,9 +135,9 @@ func (m *matcher) meaning(a *action, r *Node) *damage.Error {
 	return nil
 }
 
-// field checks two fields against the rules.
+// field checks by the rules whether two fields may be resolved.
 func (m *matcher) field(a *fieldAction, w, r *Field) *damage.Error {
-	//guard: keeps fields apart that an alias would rename, unless a schema was asked for
+	//guard: refuses an alias that renames a field, unless a schema was asked for
 	if m.rules == KeepMeaning && w.Name != r.Name {
 		return notAllowed(w.Type, r.Type, ": an alias renames the field "+quote(w.Name)+", which takes --schema")
 	}
@@ -160,11 +160,11 @@ func (m *matcher) properties(w, r *Node, from, to properties) (changed bool, err
 	for _, key := range from.differing(to) {
 		_, was := from[key]
 		_, is := to[key]
-		//guard: refuses values whose property says something else
+		//guard: refuses a property with another value
 		if was && is {
 			return false, notAllowed(w, r, ": "+key+" differs")
 		}
-		//guard: keeps properties unless a schema was asked for
+		//guard: refuses to change properties unless a schema was asked for
 		if m.rules == KeepMeaning {
 			return false, notAllowed(w, r, withoutSchema)
 		}
@@ -183,15 +183,15 @@ func notAllowed(w, r *Node, why string) *damage.Error {
 }
 
 // finerUnits lists the logical types of each kind of time, from the coarsest unit on.
-// Each unit is a thousandth of the one before.
+// Each unit is a thousandth of the previous unit.
 var finerUnits = [][]column.Logical{
 	{column.LogicalTimeMillis, column.LogicalTimeMicros},
 	{column.LogicalTimestampMillis, column.LogicalTimestampMicros, column.LogicalTimestampNanos},
 	{column.LogicalLocalMillis, column.LogicalLocalMicros, column.LogicalLocalNanos},
 }
 
-// finer returns how many units of to make one unit of from; 0 if they are different
-// kinds, or to is coarser.
+// finer returns the number of units of to in one unit of from. It returns 0 if from and to
+// are different kinds of time, or if to is coarser.
 func finer(from, to column.Logical) int64 {
 	for _, units := range finerUnits {
 		factor := int64(0)

@@ -61,25 +61,24 @@ func parseKind(name string) (Kind, bool) {
 	return 0, false
 }
 
-// Node is one type of a schema. A name that refers to a type defined elsewhere in the
-// schema is resolved to the same *Node, so a recursive schema is a cycle. Nodes are
-// read-only.
+// Node is one type of a schema. All references to a named type are the same *Node, so a
+// recursive schema is a cycle. Nodes are read-only.
 type Node struct {
 	Kind     Kind
 	Name     string   // full name of a record, enum or fixed type
 	Aliases  []string // full names of a record, enum or fixed type
-	Logical  string   // logicalType as written, known or not
-	Fields   []Field  // of a record
-	Items    *Node    // items of an array, values of a map
-	Branches []*Node  // of a union
-	Symbols  []string // of an enum; a symbol that is not a string becomes its JSON
-	Default  int      // of an enum, the ordinal of its default, or -1
-	Size     int      // of a fixed type, in bytes
+	Logical  string   // logicalType as written, even if it is unknown
+	Fields   []Field  // fields of a record
+	Items    *Node    // type of the items of an array, or of the values of a map
+	Branches []*Node  // branches of a union
+	Symbols  []string // symbols of an enum; a symbol that is not a string becomes its JSON
+	Default  int      // ordinal of an enum's default, or -1
+	Size     int      // size of a fixed type, in bytes
 
-	// Precision and Scale are those of a decimal, as written; see LogicalType.
+	// Precision and Scale are those of a decimal, as written. See LogicalType.
 	Precision, Scale int
 
-	least    int // fewest bytes of a datum
+	least    int // smallest size of a datum, in bytes
 	meanings properties
 	others   properties
 }
@@ -90,8 +89,8 @@ type Field struct {
 	Type    *Node
 	Aliases []string
 
-	// value is the default as decoded JSON. It matters only if a row has no such field,
-	// so it need not fit the type.
+	// value is the default as decoded JSON. It may not fit the type, because it is used
+	// only for rows that lack the field.
 	value      any
 	hasDefault bool
 
@@ -107,7 +106,7 @@ func (n *Node) FullName() string {
 	return n.Kind.String()
 }
 
-// Optional returns the type in a union of it with null, and the index of null. It
+// Optional returns, for a union of null and one type, that type and the index of null. It
 // returns any other type unchanged, with -1.
 func (n *Node) Optional() (value *Node, null int) {
 	if n.Kind == KindUnion && len(n.Branches) == 2 {
@@ -142,20 +141,20 @@ func (s *Schema) Root() *Node { return s.root }
 // JSON returns the parsed text, byte for byte.
 func (s *Schema) JSON() string { return s.text }
 
-// Canonical returns the JSON without doc and with its keys in order. It is equal only
-// for schemas that resolve rows alike as the reader's: unlike Identity it keeps
-// defaults, aliases and all other properties.
+// Canonical returns the JSON without doc and with its keys in order. Unlike Identity it
+// keeps defaults, aliases and all other properties. So two schemas with the same Canonical
+// resolve rows alike if they are the reader's schema.
 func (s *Schema) Canonical() string { return s.canonical }
 
-// Warnings returns one entry for each finding in the schema that other readers may
-// reject although its rows can be converted: odd names and enum symbols, and defaults
-// that do not fit their type.
+// Warnings returns one entry for each odd name or enum symbol in the schema, and for each
+// default that does not fit its type. The rows can be converted, but other readers may
+// reject the schema.
 func (s *Schema) Warnings() []string { return s.warnings }
 
-// ParseSchema parses the JSON text of an Avro schema. It accepts all that leaves the
-// meaning of rows clear: names and enum symbols may hold any character, and defaults
-// may be wrong (see Warnings). The error is a *damage.Error of kind damage.Schema, or
-// damage.Unsupported for a schema beyond the limits on its size and nesting.
+// ParseSchema parses the JSON text of an Avro schema. It accepts defects that do not change
+// the meaning of rows: names and enum symbols may have any characters, and defaults may be
+// wrong (see Warnings). The error is a *damage.Error of kind damage.Schema, or
+// damage.Unsupported for a schema beyond the limits of size and nesting.
 func ParseSchema(text string) (*Schema, error) {
 	raw, err := decodeJSON(text)
 	if err != nil {
@@ -201,15 +200,15 @@ func schemaError(err error) error {
 	return damage.New(damage.Schema, "", -1, "%s", reason)
 }
 
-// builder turns the parser's tree into Nodes. It also walks the JSON as written, which
-// holds the keys that the parser did not get.
+// builder turns the parser's tree into Nodes. It also walks the JSON as written, which has
+// the keys that relax removed for the parser.
 type builder struct {
-	named map[string]*Node // by full name
+	named map[string]*Node // named types by full name
 	err   error
 }
 
-// define makes the node of every named type, so that references find it wherever its
-// definition stands.
+// define makes the nodes of all named types, so that a reference may come before the
+// definition.
 func (b *builder) define(sn *avro.SchemaNode) {
 	switch kind, _ := parseKind(sn.Type); kind {
 	case KindRecord, KindEnum, KindFixed:
@@ -237,8 +236,8 @@ func fullName(sn *avro.SchemaNode) string {
 	return sn.Namespace + "." + sn.Name
 }
 
-// lookup resolves a reference in a namespace: a name without dots is first looked up
-// there, then as it is.
+// lookup resolves a reference in a namespace. A name without dots is first looked up in the
+// namespace, and then without one.
 func (b *builder) lookup(name, namespace string) *Node {
 	if namespace != "" && !strings.Contains(name, ".") {
 		if n, ok := b.named[namespace+"."+name]; ok {

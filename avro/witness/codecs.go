@@ -13,10 +13,10 @@ import (
 type decoder interface {
 	name() string
 	// input decodes the first row of an input's bytes to the value that the columns
-	// should hold, and returns the bytes after it. If the row's end is known, it
-	// returns them with an error too.
+	// should hold. rest is the bytes after the row. If the end of the row is known, rest
+	// is also returned with an error.
 	input(data []byte) (native any, rest []byte, err error)
-	// columns decodes a row of the columns, for a comparison with input's.
+	// columns decodes a row of the columns, for a comparison with a row from input.
 	columns(datum []byte) (native any, rest []byte, err error)
 }
 
@@ -41,16 +41,16 @@ func (g goavroCodec) columns(datum []byte) (any, []byte, error) {
 // codecs holds the decoders of one schema of rows. hamba is made when it is first
 // needed.
 type codecs struct {
-	goavro   decoder // nil if it does not read the schema
-	rejected error   // why
-	spelled  string  // the schema as goavro reads it
-	renamed  bool    // spelled has other names in it
+	goavro   decoder // nil if goavro rejects the schema
+	rejected error   // why goavro rejects the schema
+	spelled  string  // the schema in a form that goavro accepts
+	renamed  bool    // names in spelled differ from the schema
 
 	hamba func() (*hambaCodec, error) // made at the first call
 }
 
-// codecsOf returns the decoders of rows of the writer's schema, which the conversion
-// resolved to the reader's unless that is "".
+// codecsOf returns the decoders of rows of the writer's schema. Unless reader is "", the
+// conversion resolved these rows to the reader's schema.
 func (c *Comparer) codecsOf(writer, reader string) (*codecs, error) {
 	key := [2]string{writer, reader}
 	known, ok := c.codecs[key]
@@ -108,8 +108,8 @@ func newCodecs(writer, reader string) (*codecs, error) {
 	return c, nil
 }
 
-// newGoavro returns goavro's codec of a schema. goavro panics on a few schemas; that
-// counts as a rejection.
+// newGoavro returns goavro's codec of a schema. goavro panics for a few schemas. newGoavro
+// returns the panic as an error.
 func newGoavro(schema string) (codec *goavro.Codec, err error) {
 	defer recovered(&err)
 	return goavro.NewCodec(schema)
@@ -124,13 +124,13 @@ func (c *codecs) input(data []byte) (native any, rest []byte, by decoder, err er
 			return native, rest, c.goavro, nil
 		}
 	}
-	rest = nil // goavro does not know
+	rest = nil // goavro does not know the end of the row
 	hamba, err := c.hamba()
 	if err == nil {
 		if native, rest, err = hamba.input(data); err == nil {
 			return native, rest, hamba, nil
 		}
 	}
-	// Hide the decoders' error values: an io.EOF of theirs is not the end of the input.
+	// The decoders' error values are hidden: their io.EOF is not the end of the input.
 	return nil, rest, nil, fmt.Errorf("goavro: %v; hamba: %v", first, err)
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// hambaCodec decodes with github.com/hamba/avro. hamba has known defects with hostile
-// bytes: counts and lengths that overflow or exceed the data. So each row is measured
-// first, and hamba gets exactly its bytes.
+// hambaCodec decodes with github.com/hamba/avro. hamba has known defects if counts or
+// lengths overflow or exceed the data. So each row is measured first, and hamba gets
+// exactly the row's bytes.
 type hambaCodec struct {
-	writer   avro.Schema // of the input's rows
-	resolved avro.Schema // reads the input's rows as rows of the columns
-	reader   avro.Schema // of the columns' rows
-	factors  factors     // of times in the input's rows
+	writer   avro.Schema // schema of the input's rows
+	resolved avro.Schema // schema that reads the input's rows as rows of the columns
+	reader   avro.Schema // schema of the columns' rows
+	factors  factors     // factors of times in the input's rows
 	bytes    *avro.Reader
 }
 
@@ -41,8 +41,8 @@ func newHamba(writer string) (*hambaCodec, error) {
 }
 
 // newHambaResolving returns hamba's codec of rows that were resolved from the writer's
-// schema to the reader's. If a time is an int of one unit in one schema and a long of
-// another unit in the other, hamba sees both as longs, whose bytes are the same.
+// schema to the reader's schema. If a time is an int in one schema, and a long of another
+// unit in the other schema, both are longs for hamba, whose encoding is the same.
 func newHambaResolving(writer, reader string) (*hambaCodec, error) {
 	h, err := resolving(writer, reader)
 	if !errors.Is(err, errPromotedTime) {
@@ -108,9 +108,9 @@ func (h *hambaCodec) columns(datum []byte) (any, []byte, error) {
 	return h.decode(h.reader, h.reader, nil, datum)
 }
 
-// decode decodes the first row of data with one schema and reads it as another, with
-// times in the other's units. Once the row is measured, rest is the bytes after it,
-// even with an error.
+// decode decodes the first row of data, which is written with the schema writer, as a row
+// of the schema as, with times multiplied by units. rest is the bytes after the row. It is
+// also returned with an error, once the row was measured.
 func (h *hambaCodec) decode(written, as avro.Schema, units factors, data []byte) (v any, rest []byte, err error) {
 	n, err := measure(written, data)
 	if err != nil && !errors.Is(err, errDuplicateKey) {
@@ -125,7 +125,7 @@ func (h *hambaCodec) decode(written, as avro.Schema, units factors, data []byte)
 	return v, data[n:], err
 }
 
-// errUnable marks rows whose lengths and counts are valid, but that hamba cannot read.
+// errUnable marks rows that hamba cannot read although their lengths and counts are valid.
 var errUnable = errors.New("cannot read the row")
 
 // read reads a whole row.
@@ -144,8 +144,8 @@ func (h *hambaCodec) read(as avro.Schema, units factors, row []byte) (v any, err
 	return units.tagged(as, native)
 }
 
-// named is a value of a named type. hamba returns only the text of an enum's symbol or
-// the fields of a record.
+// named is a value with the name of its type. hamba returns no names: only the symbol of an
+// enum, and the fields of a record.
 type named struct {
 	name  string
 	value any
@@ -153,10 +153,10 @@ type named struct {
 
 var errShape = errors.New("a value is not of its schema's type")
 
-// tagged returns hamba's value in a form that tells apart values of all types that a
-// union may have, so that it needs no unions: a value that was resolved to a branch of
-// the reader's union equals one that was resolved to its only type. Times are
-// multiplied by their factors.
+// tagged returns hamba's value in a form that differs for values of all types that a union
+// may have. So the form needs no unions: a value that was resolved to a branch of a union
+// equals the same value that was resolved to the type of that branch. Times are multiplied
+// by their factors.
 func (u factors) tagged(s avro.Schema, v any) (any, error) {
 	switch s := s.(type) {
 	case *avro.RefSchema:
@@ -173,7 +173,7 @@ func (u factors) tagged(s avro.Schema, v any) (any, error) {
 		for _, f := range s.Fields() {
 			v, ok := m[f.Name()]
 			if !ok {
-				continue // only the writer has it
+				continue // the reader does not have the field
 			}
 			var err error
 			if out[f.Name()], err = u.tagged(f.Type(), v); err != nil {
@@ -250,9 +250,9 @@ func taggedLeaf(s avro.Schema, v any) (any, error) {
 	return v, nil
 }
 
-// chosen returns the branch of hamba's value of a union, nil for null, and the value in
-// it. hamba names the branch if some branch is not a primitive type; otherwise the
-// value's type decides.
+// chosen returns the branch of hamba's value of a union, or nil for null, and the value in
+// that branch. If not all branches are primitive types, hamba names the branch. Otherwise
+// the value's type decides.
 func chosen(u *avro.UnionSchema, v any) (avro.Schema, any, error) {
 	if v == nil {
 		return nil, nil, nil
@@ -299,7 +299,7 @@ func isPrimitive(s avro.Schema) bool {
 	return false
 }
 
-// branchName returns the name of a branch: a named type's own, or that of its kind.
+// branchName returns the name of a branch: the name of a named type, or of its kind.
 func branchName(s avro.Schema) string {
 	if ref, ok := s.(*avro.RefSchema); ok {
 		s = ref.Schema()

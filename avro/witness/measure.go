@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// maxDepth bounds how deep values of recursive types nest, since decoders recurse.
+	// maxDepth bounds how deep values of recursive types nest, because decoders recurse.
 	maxDepth = 10_000
-	// maxEmpty is how many values a row may have beyond perByte for each byte: records,
-	// nulls and other values that take no bytes.
+	// maxEmpty is the most values that a row may have in addition to perByte values per
+	// byte: records, nulls and other values without bytes.
 	maxEmpty = 1 << 20
 	perByte  = 16
 )
@@ -24,8 +24,8 @@ var (
 	errDuplicateKey = errors.New("a map has the same key twice")
 )
 
-// measure returns how many bytes the first row of data takes. It checks every count and
-// length against the data. errDuplicateKey is returned with the size.
+// measure returns the size in bytes of the first row of data. It checks every count and
+// length against the data. With errDuplicateKey it returns the size too.
 func measure(s avro.Schema, data []byte) (int, error) {
 	m := measurer{data: data, values: perByte*len(data) + maxEmpty}
 	if err := m.value(s, 0); err != nil {
@@ -41,8 +41,8 @@ func measure(s avro.Schema, data []byte) (int, error) {
 // measurer passes over values.
 type measurer struct {
 	data          []byte
-	values        int  // how many values the row may still have
-	duplicateKeys bool // a map has the same key twice; hamba would keep only one of them
+	values        int  // number of values that the row may still have
+	duplicateKeys bool // a map has the same key twice, of which hamba would keep one value
 }
 
 func (m *measurer) value(s avro.Schema, depth int) error {
@@ -138,7 +138,7 @@ func (m *measurer) blocks(item func() error) error {
 			}
 			count, end = -count, len(m.data)-int(size)
 		}
-		//guard: rejects a count for which a decoder would allocate
+		//guard: rejects a count before a decoder allocates for it
 		if count < 0 || count > int64(m.values) {
 			return errMany
 		}

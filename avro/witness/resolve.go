@@ -7,18 +7,17 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// maxExpanded bounds the types of two schemas, with every reference followed as hamba
-// does.
+// maxExpanded bounds the types of two schemas. A type is counted at each reference to it,
+// because hamba follows every reference.
 const maxExpanded = 200_000
 
-// factors says how many units of the columns make one unit of the input, by the type of
-// the columns' time. hamba leaves this conversion to its caller.
+// factors has, for each type of a time in the columns, the number of the columns' units in
+// one unit of the input. hamba leaves this conversion to its caller.
 type factors map[*avro.PrimitiveSchema]int64
 
-// resolve returns hamba's schema that reads the writer's rows as the reader's, and the
-// factors of its times. It rejects schemas that hamba would never finish, or is known
-// to resolve differently from the specification, which is not a difference of the
-// columns.
+// resolve returns hamba's schema that reads rows of the writer as rows of the reader, and
+// the factors of its times. It rejects schemas that hamba would never finish to resolve. It
+// also rejects schemas that hamba is known to resolve differently from the specification.
 func resolve(reader, writer avro.Schema) (s avro.Schema, units factors, err error) {
 	defer recovered(&err)
 	for _, s := range []avro.Schema{reader, writer} {
@@ -35,7 +34,7 @@ func resolve(reader, writer avro.Schema) (s avro.Schema, units factors, err erro
 	return s, p.factors, p.check(reader, writer)
 }
 
-// expansion counts types, with every reference followed.
+// expansion counts types, and follows every reference.
 type expansion struct {
 	open  map[string]bool
 	types int
@@ -88,10 +87,10 @@ func parts(s avro.Schema) []avro.Schema {
 	return nil
 }
 
-// pairs walks a reader's types along with the writer's types that they read.
+// pairs walks a reader's types, each with the writer's type that it reads.
 type pairs struct {
 	compatibility *avro.SchemaCompatibility
-	left          int // how many pairs may follow
+	left          int // number of pairs that may follow
 	factors       factors
 }
 
@@ -130,8 +129,8 @@ func (p *pairs) check(reader, writer avro.Schema) error {
 // errPromotedTime is returned for a time whose conversion factor is unknown.
 var errPromotedTime = errors.New("an int of one unit is read as a long of another")
 
-// time notes the factor of a reader's time. It rejects times whose factor does not
-// follow from the type that hamba reads as: hamba makes a new type for each promotion.
+// time records the factor of a reader's time. It rejects a time whose factor cannot be
+// found by the type, because hamba makes a new type for each promotion.
 func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
 	factor := int64(1)
 	if w, ok := writer.(*avro.PrimitiveSchema); ok {
@@ -153,8 +152,9 @@ func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
 	return nil
 }
 
-// branch returns the first branch that takes the writer's type, which is the branch
-// that hamba uses. By the specification the same type comes before a promotion.
+// branch returns the first branch that accepts the writer's type, which is the branch that
+// hamba uses. It fails if the specification chooses another branch: the same type comes
+// before a promotion.
 func (p *pairs) branch(r *avro.UnionSchema, writer avro.Schema) (avro.Schema, error) {
 	var first avro.Schema
 	for _, branch := range r.Types() {
@@ -173,8 +173,8 @@ func (p *pairs) branch(r *avro.UnionSchema, writer avro.Schema) (avro.Schema, er
 	return first, nil
 }
 
-// fields rejects records in which several fields of one side match one field of the
-// other, by names or aliases.
+// fields rejects records in which, by names or aliases, several fields of one record match
+// one field of the other record.
 func (p *pairs) fields(r, w *avro.RecordSchema) error {
 	byName := map[string]*avro.Field{}
 	for _, f := range r.Fields() {

@@ -15,8 +15,8 @@ import (
 // maxHeader is the largest file header that is read, in bytes.
 const maxHeader = 64 << 20
 
-// goavro allocates for the count of an array's or a map's block before it reads the
-// items. This is the largest count that it accepts; rows with more in one block are
+// init limits the items that goavro accepts in a block of an array or a map, because goavro
+// allocates for their number before it reads them. Rows with more items in a block are
 // reported as not compared.
 func init() { goavro.MaxBlockCount = 1 << 20 }
 
@@ -27,8 +27,8 @@ type header struct {
 	size int64
 }
 
-// readHeader decodes the header with goavro's own map codec, and reads more of the file
-// until the header is complete.
+// readHeader decodes the header with goavro's own map codec. It reads more of the file until
+// the header is complete.
 func readHeader(in Input) (*header, error) {
 	codec, err := goavro.NewCodec(`{"type":"map","values":"bytes"}`)
 	if err != nil {
@@ -81,14 +81,14 @@ func (h *header) encode(schema string) ([]byte, error) {
 	return append(b, h.sync...), err
 }
 
-// source returns an input's rows as native values, with the decoder that made them, and
-// io.EOF at the end.
+// source returns the rows of an input as Go values, each with the decoder that made it. At
+// the end it returns io.EOF.
 type source interface {
 	next(ctx context.Context) (native any, by decoder, err error)
 }
 
-// container reads a file through goavro's container reader. goavro turns every cause
-// into text, so an error only says that it failed.
+// container reads a file through goavro's container reader. Its errors do not wrap their
+// causes, because goavro turns causes into text.
 type container struct {
 	reader *goavro.OCFReader
 	by     decoder

@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// listed is how many differences a Result describes; more are only counted.
+// listed is the most differences that a Result describes. Further ones are only counted.
 const listed = 20
 
-// Input is one Avro file that the columns were made from.
+// Input is one of the Avro files from which the columns were made.
 type Input struct {
 	Name string
 	R    io.ReaderAt
@@ -18,11 +18,11 @@ type Input struct {
 	// Blocks starts to read the file's blocks with the caller's own container reader.
 	// It is used to count rows, and if goavro's container reader fails.
 	Blocks func() (Blocks, error)
-	// Lossy says that the conversion left damaged parts of the file out, as Blocks
-	// does. goavro's container reader is not used then.
+	// Lossy says that the conversion left out damaged parts of the file. Blocks leaves
+	// out the same parts, and goavro's container reader is not used.
 	Lossy bool
-	// Schema is the schema that the conversion resolved the rows to; "" if the columns
-	// hold them as written.
+	// Schema is the schema to which the conversion resolved the rows. It is "" if the
+	// rows were not resolved.
 	Schema string
 }
 
@@ -32,8 +32,8 @@ type Blocks interface {
 	Next(ctx context.Context) (rows int64, data []byte, err error)
 }
 
-// Rows appends the rows assembled from the columns, as Avro binary, to dst; io.EOF at
-// the end.
+// Rows returns the rows of the columns. Next appends the Avro encoding of the next row to
+// dst, and returns io.EOF at the end.
 type Rows interface {
 	Next(dst []byte) ([]byte, error)
 }
@@ -41,7 +41,7 @@ type Rows interface {
 // NotCompared describes the rows of an input that no decoder could read.
 type NotCompared struct {
 	Input  string `json:"input"`
-	Row    int64  `json:"row"`    // the first one, counted in the input from 0
+	Row    int64  `json:"row"`    // number of the first such row in the input, from 0
 	Rows   int64  `json:"rows"`   // number of rows
 	Reason string `json:"reason"` // error of the first row
 }
@@ -49,7 +49,7 @@ type NotCompared struct {
 // Difference is a row that differs between the input and the columns.
 type Difference struct {
 	Input string `json:"input,omitempty"`
-	Row   int64  `json:"row"` // in the input; in the columns if Input is empty
+	Row   int64  `json:"row"` // number of the row in the input, or in the columns if Input is empty
 	Path  string `json:"path,omitempty"`
 	Want  string `json:"want"`
 	Got   string `json:"got"`
@@ -71,14 +71,14 @@ func (d Difference) String() string {
 // is 0 and NotCompared is empty.
 type Result struct {
 	Inputs      int           `json:"inputs"`
-	Compared    int64         `json:"compared"`          // rows
-	ByGoavro    int64         `json:"by_goavro"`         // rows of these that goavro compared
-	ByHamba     int64         `json:"by_hamba"`          // the others, which hamba compared
-	OwnBlocks   int           `json:"own_blocks"`        // inputs whose container goavro did not read
-	Renamed     int           `json:"renamed"`           // inputs whose names had to change for goavro
+	Compared    int64         `json:"compared"`          // number of compared rows
+	ByGoavro    int64         `json:"by_goavro"`         // number of rows that goavro decoded
+	ByHamba     int64         `json:"by_hamba"`          // number of rows that hamba decoded
+	OwnBlocks   int           `json:"own_blocks"`        // number of inputs whose container goavro did not read
+	Renamed     int           `json:"renamed"`           // number of inputs whose names were changed for goavro
 	NotCompared []NotCompared `json:"not_compared"`      // rows that no decoder could read
-	Different   int64         `json:"different"`         // rows
-	First       []Difference  `json:"first_differences"` // the first of these
+	Different   int64         `json:"different"`         // number of rows that differ
+	First       []Difference  `json:"first_differences"` // the first rows that differ
 }
 
 // Skipped returns the number of rows that were not compared.
@@ -94,18 +94,18 @@ func (r *Result) Skipped() int64 {
 // columns. It is not safe for concurrent use.
 type Comparer struct {
 	rows   Rows
-	row    int64 // rows taken from rows
+	row    int64 // number of rows that rows returned
 	buf    []byte
 	ended  bool
 	result Result
-	codecs map[[2]string]*codecs // by the writer's schema and the reader's
-	// AnyOrder says that the columns have the rows of all inputs together in another
-	// order. Then their number and contents are compared, in bounded memory, which does
-	// not tell which rows differ.
+	codecs map[[2]string]*codecs // decoders by the writer's and the reader's schema
+	// AnyOrder says that the columns have the rows of all inputs in another order. Then
+	// the number and the contents of all rows are compared, in bounded memory. The result
+	// does not say which rows differ.
 	AnyOrder  bool
 	want, got rowSet
-	by        string // the decoder of the rows in both
-	mixed     bool   // another one occurred
+	by        string // name of the decoder of the rows in want and got
+	mixed     bool   // rows of several decoders are in want and got
 	// Progress, if set, is called now and then with the number of rows compared.
 	Progress func(rows int64)
 }
@@ -118,8 +118,8 @@ func New(rows Rows) *Comparer {
 	}
 }
 
-// Input compares the next rows of the columns with all rows of one input. An error
-// means that the input or, with ErrColumns, the columns could not be read; differences
+// Input compares the next rows of the columns with all rows of one input. It returns an
+// error if the input could not be read, or, wrapping ErrColumns, the columns. Differences
 // are not errors.
 func (c *Comparer) Input(ctx context.Context, in Input) error {
 	c.result.Inputs++
@@ -150,7 +150,8 @@ func (c *Comparer) Input(ctx context.Context, in Input) error {
 	return c.ownBlocks(ctx, in, codecs, row)
 }
 
-// ownBlocks compares from a row on, with blocks from the caller's reader.
+// ownBlocks compares the rows from row on. It reads the input with the caller's reader of
+// blocks.
 func (c *Comparer) ownBlocks(ctx context.Context, in Input, codecs *codecs, row int64) error {
 	blocks, err := in.Blocks()
 	if err != nil {
@@ -169,12 +170,12 @@ func (c *Comparer) ownBlocks(ctx context.Context, in Input, codecs *codecs, row 
 	return err
 }
 
-// ErrColumns marks errors of reading the columns, which another way to read the input
-// does not help with.
+// ErrColumns marks errors of reading the columns. Reading the input in another way does not
+// help then.
 var ErrColumns = errors.New("reading the columns")
 
-// compare compares rows of src with those of the columns until src ends; row counts the
-// rows of src.
+// compare compares the rows of src with the next rows of the columns, until src ends. It
+// counts the rows of src in row.
 func (c *Comparer) compare(ctx context.Context, in Input, src source, row *int64) error {
 	for {
 		if *row%256 == 0 {
@@ -230,7 +231,7 @@ func (c *Comparer) next() ([]byte, error) {
 	return datum, nil
 }
 
-// check compares a row. An error means that it could not be compared.
+// check compares a row. It returns an error if the row could not be compared.
 func (c *Comparer) check(name string, row int64, want any, datum []byte, by decoder) error {
 	d := c.noRow(name, row)
 	if datum != nil {
@@ -265,7 +266,7 @@ func (c *Comparer) check(name string, row int64, want any, datum []byte, by deco
 	return nil
 }
 
-// noRow returns the difference of a row that the columns do not have.
+// noRow returns the difference for a row that the columns lack.
 func (c *Comparer) noRow(name string, row int64) Difference {
 	return Difference{Input: name, Row: row, Want: "a row", Got: fmt.Sprintf("no more rows after %d", c.row)}
 }
@@ -286,8 +287,8 @@ func (c *Comparer) differs(d Difference) {
 	}
 }
 
-// skip passes over the rows of an input from row on and counts them as not compared.
-// Their number is still checked against the columns.
+// skip passes over the rows of an input from row on, and counts them as not compared. It
+// still checks that the columns have as many rows.
 func (c *Comparer) skip(ctx context.Context, in Input, row int64, reason error) error {
 	blocks, err := in.Blocks()
 	if err != nil {
@@ -321,7 +322,7 @@ func (c *Comparer) skip(ctx context.Context, in Input, row int64, reason error) 
 	return nil
 }
 
-// End checks that the columns have no rows beyond those of the inputs, and returns the
+// End checks that the columns have no rows after the rows of the inputs, and returns the
 // result.
 func (c *Comparer) End(ctx context.Context) (Result, error) {
 	first := c.row
