@@ -16,24 +16,24 @@ import (
 
 const folderPrefix = "rowtocol-spill-"
 
-// Folder is the process's place for spills. Its methods may be called
-// concurrently.
+// Folder is the directory for the spills of the process. Its methods may be
+// called concurrently.
 type Folder struct {
 	dir    string
 	lock   *os.File // the directory itself, with an flock
 	files  *budget.Files
-	stored atomic.Int64 // bytes that all spills wrote to files
+	stored atomic.Int64 // number of bytes that all spills wrote to files
 	once   sync.Once
-	err    error // of Close
-	// warnings are of files in folders of dead processes.
+	err    error // error of Close
+	// warnings are about files in folders of dead processes.
 	warnings []string
 
 	mu     sync.Mutex
-	closed []*Spill // to be used again
+	closed []*Spill // closed spills to be used again
 }
 
-// OpenFolder makes a folder in parent, which must exist, after removing those
-// there whose process has died.
+// OpenFolder removes the folders of dead processes in parent, which must exist.
+// Then it makes a folder there.
 func OpenFolder(parent string) (*Folder, error) {
 	warnings, err := sweep(parent)
 	if err != nil {
@@ -98,8 +98,8 @@ func lockOpen(f *os.File, dir string) (err error) {
 	return checkSame(f, named)
 }
 
-// checkSame makes sure that the locked directory is one that was found: it may
-// have been removed between opening and locking.
+// checkSame checks that the locked directory is the one that was found. It may
+// have been replaced between opening and locking.
 func checkSame(f *os.File, found fs.FileInfo) error {
 	held, err := f.Stat()
 	if err == nil && !os.SameFile(held, found) {
@@ -108,11 +108,11 @@ func checkSame(f *os.File, found fs.FileInfo) error {
 	return err
 }
 
-// folders are those of this process that are not closed.
+// folders holds the folders of this process that are not closed.
 var folders sync.Map
 
-// Clear removes the folders of this process with the spills in them, for an end in the
-// midst of the work: later uses of them fail.
+// Clear removes the folders of this process with the spills in them, when the process ends
+// during its work. Later uses of these spills fail.
 func Clear() {
 	folders.Range(func(key, _ any) bool {
 		f := key.(*Folder)
@@ -121,18 +121,18 @@ func Clear() {
 	})
 }
 
-// Warnings name the files of others that OpenFolder left in folders of dead processes. The
-// process is warned of a folder once.
+// Warnings returns warnings about files of other programs, which OpenFolder left in folders
+// of dead processes. There is one warning per folder and process.
 func (f *Folder) Warnings() []string { return f.warnings }
 
 // Dir returns the folder's path.
 func (f *Folder) Dir() string { return f.dir }
 
-// Stored is the number of bytes that spills have written to the folder's disk.
+// Stored returns the number of bytes that spills have written to files.
 func (f *Folder) Stored() int64 { return f.stored.Load() }
 
-// New makes an empty spill of some columns. It fails with ENOSPC if the
-// disk has less than the reserve free, or fewer inodes than columns.
+// New makes an empty spill of some columns. It fails with ENOSPC if less than
+// o.Reserve is free on the disk, or if fewer inodes are free than columns.
 func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	//guard: refuses a disk without room for a row group
 	if err := CheckFree(f.dir, o.Reserve); err != nil {
@@ -164,7 +164,7 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	return s, nil
 }
 
-// recycle keeps a closed spill whose files have known contents.
+// recycle keeps a closed spill, whose files have known contents, for reuse.
 func (f *Folder) recycle(s *Spill) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,9 +184,9 @@ func (f *Folder) reuse(columns, share int) *Spill {
 	return s
 }
 
-// Close removes the folder with the spills in it and gives up its lock. With files of
-// others the folder stays, and the next OpenFolder warns of them. Spills must be closed, or
-// not be used any more. Further calls return the same error.
+// Close removes the folder with the spills in it, and releases its lock. If files of other
+// programs are in the folder, they stay with the folder, and the next OpenFolder warns of
+// them. Spills must be closed, or no longer be used. Further calls return the same error.
 func (f *Folder) Close() error {
 	f.once.Do(func() {
 		folders.Delete(f)

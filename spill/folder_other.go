@@ -4,5 +4,5 @@ package spill
 
 import "os"
 
-// spread is for ext4.
+// spread does nothing: only Linux has ext4.
 func spread(_ *os.File) {}

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CheckFree returns an error that is ENOSPC, and says how much is missing, if
-// the file system of dir has less than need bytes free for this user. File systems
-// without a limit, such as a tmpfs with size=0, report 0 blocks in all.
+// CheckFree fails if the file system of dir has less than need bytes free for this
+// user. The error is ENOSPC, and says how much is missing. A file system without a
+// limit, such as a tmpfs with size=0, reports a total of 0 blocks, and is not checked.
 func CheckFree(dir string, need int64) error {
 	if need <= 0 {
 		return nil
@@ -29,8 +29,8 @@ func CheckFree(dir string, need int64) error {
 	return nil
 }
 
-// checkInodes is CheckFree for the number of files. File systems without a
-// fixed number report 0 in all.
+// checkInodes is CheckFree for the number of files. A file system without a fixed
+// number of inodes reports a total of 0, and is not checked.
 func checkInodes(dir string, need int) error {
 	st, err := statfs(dir)
 	if err != nil {

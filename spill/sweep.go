@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// sweep removes the folders of dead processes, and returns warnings of those in which
-// others have files. It leaves alone folders that cannot be locked or removed, such as
-// another user's.
+// sweep removes the folders of dead processes. It returns warnings of folders in which other
+// programs have files. It leaves folders that cannot be locked or removed, such as folders of
+// other users.
 func sweep(parent string) (warnings []string, err error) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -50,11 +50,11 @@ func warningOf(dir string, foreign []string) string {
 	return fmt.Sprintf("files in %s, which a killed run left, are not rowtocol's and are kept: %q%s; move them away and remove the directory", dir, foreign, more)
 }
 
-// folderDepth is the levels of directories in a folder: a spill has files alone.
+// folderDepth is the number of levels of directories in a folder. A spill has only files.
 const folderDepth = 1
 
-// removeFolder removes a folder, which is locked, with what this program made in it. It
-// returns the paths in the folder of all else, with which the folder stays.
+// removeFolder removes a locked folder with the files that this program made in it. It returns
+// the paths of other files in the folder. If there are any, they stay with the folder.
 func removeFolder(dir string, lock *os.File) (foreign []string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -75,8 +75,8 @@ func removeFolder(dir string, lock *os.File) (foreign []string, err error) {
 	return foreign, err
 }
 
-// removeOwn removes the files in a directory whose names are numbers, as those are that
-// this program makes, and such directories to a depth. It goes on after an error.
+// removeOwn removes the files in a directory whose names are numbers, as this program names
+// files, and directories with such names down to a depth. It goes on after an error.
 func removeOwn(root *os.Root, at string, depth int) (foreign []string, err error) {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -104,7 +104,7 @@ func removeOwn(root *os.Root, at string, depth int) (foreign []string, err error
 	return foreign, err
 }
 
-// removeInside is removeOwn for a directory in another.
+// removeInside is removeOwn for a directory in another directory.
 func removeInside(root *os.Root, name, at string, depth int) (foreign []string, err error) {
 	sub, err := root.OpenRoot(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func removeInside(root *os.Root, name, at string, depth int) (foreign []string, 
 	return removeOwn(sub, at, depth)
 }
 
-// unlessGone is no error for what another removed first.
+// unlessGone returns err, or nil if err says that the file does not exist.
 func unlessGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxRow bounds the bytes of one assembled row: a few bytes of repeated lengths can
-// stand for any number of items.
+// maxRow bounds the bytes of one assembled row. A few bytes of repeated lengths can stand
+// for any number of items.
 const maxRow = 1 << 30
 
-// room is the free space that a row's buffer starts with, because short values are
+// room is the free space, in bytes, that is kept after a row, because short values are
 // copied together with the bytes after them.
 const room = 64
 
@@ -24,15 +24,15 @@ type Assembler struct {
 	feeds   []feed
 	joints  []joint
 	start   int      // start of the row in dst
-	limit   int      // bytes of a row
+	limit   int      // most bytes of a row
 	checker Shredder // checks data that is kept as Avro bytes
-	skipped []int    // items of each column that Skip passed over
-	empty   int64    // items that may take no bytes
+	skipped []int    // number of items of each column that Skip passed over
+	empty   int64    // number of items so far that may take no bytes
 	grow    grower
 }
 
-// ColumnMemory is about how many bytes an assembler takes for a column, besides the
-// column's own blocks.
+// ColumnMemory is the approximate memory of an assembler for a column, in bytes, without
+// the column's blocks.
 const ColumnMemory = 4 << 10
 
 // NewAssembler returns an assembler that reads cols, one per column of the mapping and
@@ -57,12 +57,12 @@ func NewAssembler(m *Mapping, cols []Values, memory column.Account) *Assembler {
 	return a
 }
 
-// Follow takes over the account of the rows of the assembler before, whose memory a
-// uses next.
+// Follow takes over the reserved memory of the rows of the assembler before. a uses this
+// memory for its rows.
 func (a *Assembler) Follow(before *Assembler) { a.grow.held = before.grow.held }
 
-// Start says that the columns stand at the start of the next rows, and how many rows to
-// read. It forgets the values that were read ahead.
+// Start says that the columns are at the start of the next rows, and how many rows to
+// read. It drops the values that were read ahead.
 func (a *Assembler) Start(rows int64) {
 	for i := range a.feeds {
 		due := rows
@@ -73,11 +73,11 @@ func (a *Assembler) Start(rows int64) {
 	}
 }
 
-// Row appends the Avro bytes of the next row's datum to dst: values as the columns code
-// them, arrays and maps as one block with a positive count. Columns that contradict
-// each other or the schema are a *damage.Error that names the column; so is a column
-// that ends before the rows of Start. Other errors are those of reading. If there is no
-// memory for the row, dst loses its contents.
+// Row appends the next row to dst, in Avro's encoding. Values have the encoding of the
+// columns. Arrays and maps have one block with a positive count. If columns contradict each
+// other or the schema, or a column ends before the rows of Start, the error is a
+// *damage.Error that names the column. Other errors are errors of reading. If there is no
+// memory for the row, the contents of dst are lost.
 func (a *Assembler) Row(dst []byte) ([]byte, error) {
 	if cap(dst)-len(dst) < room || a.grow.held > 0 {
 		dst = a.grow.begin(dst)
@@ -94,7 +94,7 @@ func (a *Assembler) Row(dst []byte) ([]byte, error) {
 // EmptyItems returns the number of items so far that may take no bytes.
 func (a *Assembler) EmptyItems() int64 { return a.empty }
 
-// Skip passes over the next rows, which must be among those of Start.
+// Skip passes over the next rows. Start must have been called with at least as many.
 func (a *Assembler) Skip(rows int) error {
 	for i := range a.feeds {
 		n := rows
@@ -109,7 +109,7 @@ func (a *Assembler) Skip(rows int) error {
 	return nil
 }
 
-// run appends the values of joints, read from their columns.
+// run appends the values of joints from their columns.
 func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 	for i := range joints {
 		j := &joints[i]
@@ -149,7 +149,7 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 	return dst, nil
 }
 
-// failed turns the end of a column into damage, and a row that exceeds memory.
+// failed turns the end of a column, and a row that exceeds memory, into their errors.
 func (a *Assembler) failed(f *feed, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -208,7 +208,7 @@ func (a *Assembler) values(dst []byte, j *joint) ([]byte, error) {
 		return dst, err
 	}
 	dst = j.col.append(dst, n)
-	//guard: rejects a row larger than its readers take
+	//guard: rejects a row larger than the limit
 	if len(dst)-a.start > a.limit {
 		return dst, a.tooLarge(j.col)
 	}

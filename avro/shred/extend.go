@@ -8,17 +8,17 @@ import (
 // NewField is a field to add to a record.
 type NewField struct {
 	Name string
-	// Type is the JSON of its type. It refers to no type of the schema.
+	// Type is the JSON of the field's type. It does not refer to types of the schema.
 	Type string
 }
 
-// Extensible reports whether fields can be added to the rows: they are records that do
-// not contain records of their own type, which would get the fields too.
+// Extensible reports whether fields can be added to the rows. The rows must be records. They
+// must not contain records of their own type, to which the fields would be added too.
 func (s *Schema) Extensible() bool {
 	return s.root.Kind == KindRecord && !contains(s.root, s.root, map[*Node]bool{})
 }
 
-// contains reports whether a type is part of another; seen are the types that were
+// contains reports whether a type is part of another type. seen holds the types that were
 // visited.
 func contains(n, part *Node, seen map[*Node]bool) bool {
 	if seen[n] {

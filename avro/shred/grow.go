@@ -2,17 +2,17 @@ package shred
 
 import "github.com/rowtocol/rowtocol/format/column"
 
-// largeRow is the size from which rows are accounted for.
+// largeRow is the size in bytes from which the memory of rows is reserved.
 const largeRow = 1 << 20
 
 // grower makes room for rows.
 type grower struct {
 	memory column.Account
-	held   int64 // bytes accounted for
-	err    error // why there is no room
+	held   int64 // number of reserved bytes
+	err    error // why memory was refused
 }
 
-// reserve accounts for memory besides the row's and reports whether it was granted.
+// reserve reserves memory for other data than the row. It reports whether it was granted.
 func (g *grower) reserve(n int64) bool {
 	if err := g.memory.Reserve(n); err != nil {
 		g.err = err
@@ -23,14 +23,14 @@ func (g *grower) reserve(n int64) bool {
 
 // begin makes room for the next row, which is appended to dst.
 func (g *grower) begin(dst []byte) []byte {
-	if g.held > 0 && int64(cap(dst)) < g.held { // the caller has dropped the last row
+	if g.held > 0 && int64(cap(dst)) < g.held { // the caller no longer uses the last row's memory
 		g.memory.Release(g.held)
 		g.held = 0
 	}
 	return g.room(dst)
 }
 
-// room makes sure that there is room for a short value.
+// room returns dst with room for a short value.
 func (g *grower) room(dst []byte) []byte {
 	if cap(dst)-len(dst) < room {
 		dst, _ = g.grow(dst, room)
@@ -49,8 +49,8 @@ func (g *grower) put(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
-// grow returns dst with room for n more bytes and a short value. If memory for that is
-// refused, it returns dst empty and false: the row is lost.
+// grow returns dst with room for n more bytes and a short value. If memory is refused, it
+// returns dst empty and false, and the row is lost.
 func (g *grower) grow(dst []byte, n int) ([]byte, bool) {
 	if g.err != nil {
 		return dst[:0], false

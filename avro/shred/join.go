@@ -5,7 +5,7 @@ type joinCode uint8
 
 const (
 	joinValue    joinCode = iota // a value, copied unchanged
-	joinOptional                 // a union of null and a value; its length and value share a column
+	joinOptional                 // a union of null and a value, whose length and value share a column
 	joinNullable                 // a union of null and any other branch
 	joinValues                   // an array whose lengths and values share a column
 	joinPairs                    // a map with one column of values
@@ -16,20 +16,19 @@ const (
 	joinRaw // a datum of node, kept as Avro bytes
 )
 
-// joint is one step of the compiled assembly, as op is one step of the walk. Records
-// have no joint.
+// joint is one step of the compiled assembly, like op in the walk. Records have no joint.
 type joint struct {
 	code joinCode
-	null byte // the encoded index of null; 2-null is the other branch
+	null byte // encoded index of null; 2-null is the encoded index of the other branch
 	col  *feed
 
-	items    []joint       // of an array or a map, with the key, or the nullable's branch
-	least    int           // bytes of an item
-	branches []branchJoint // union
-	node     *Node         // enum, fixed, raw
+	items    []joint       // joints of an item of an array or a map, with its key, or of a nullable's branch
+	least    int           // smallest size of an item, in bytes
+	branches []branchJoint // branches of a union
+	node     *Node         // type of an enum, a fixed or a raw datum
 }
 
-// branchJoint is one branch of a union; col is nil for null.
+// branchJoint is one branch of a union. col is nil for null.
 type branchJoint struct {
 	col    *feed
 	joints []joint

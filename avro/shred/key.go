@@ -7,10 +7,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// NewKeyShredder returns a Shredder that also notes where the last row has the values
-// of the fields keys: paths such as "id" or "sender.name" to a field of the row's
-// record, or of records in it. A field that can be null, repeated or in one of several
-// branches has no such place.
+// NewKeyShredder returns a Shredder that also records the positions of some fields in the
+// last row. keys are the paths of these fields, such as "id" or "sender.name". The records
+// on a path must not be in arrays, maps or unions.
 func NewKeyShredder(m *Mapping, bufs *column.Buffers, keys []string) (*Shredder, error) {
 	steps := make([]*step, len(keys))
 	for i, path := range keys {
@@ -28,8 +27,7 @@ func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
 	return &Shredder{ops: ops, growth: c.growth, zeroFixed: c.zeroFixed, places: make([]int, 2*len(keys))}
 }
 
-// Key returns where the datum of the last row has the value of a field, by the field's
-// index among the keys.
+// Key returns the position of the value of the field keys[i] in the datum of the last row.
 func (s *Shredder) Key(i int) (from, to int) { return s.places[2*i], s.places[2*i+1] }
 
 // keyStep finds the step of a field by its path from a record.
@@ -52,8 +50,8 @@ func keyStep(s *step, path string) (*step, error) {
 	return s, nil
 }
 
-// appendField appends the ops of a field. A key is enclosed by ops that note where it
-// begins and ends.
+// appendField appends the ops of a field. Before and after the ops of a key, it adds an op
+// that records the position.
 func (c *compiler) appendField(ops []op, f *step, name string) []op {
 	for i, key := range c.keys {
 		if key == f {

@@ -26,9 +26,9 @@ var logicals = map[string]struct {
 	"duration":               {column.LogicalDuration, []Kind{KindFixed}},
 }
 
-// LogicalType returns the node's logical type. It is column.LogicalNone if the schema
-// has no logical type, or one that is unknown or does not fit the type, which the
-// specification says to ignore.
+// LogicalType returns the node's logical type, or column.LogicalNone if there is none. A
+// logical type that is unknown or does not fit the type is ignored, as the specification
+// says.
 func (n *Node) LogicalType() column.Logical {
 	l, ok := logicals[n.Logical]
 	if !ok {
@@ -51,8 +51,8 @@ func (n *Node) logicalText() string {
 	return l.String()
 }
 
-// fits reports whether the node meets the conditions of a logical type besides the
-// kind.
+// fits reports whether the node, which has the right kind, meets the other conditions of a
+// logical type.
 func (n *Node) fits(l column.Logical) bool {
 	switch l {
 	case column.LogicalDecimal:

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// PathError is a path that names nothing usable in a schema.
+// PathError is an error for a path that names no usable field of a schema.
 type PathError struct {
 	Path   string
-	Reason string   // what is wrong with it
+	Reason string   // what is wrong with the path
 	Near   []string // paths that may have been meant, the likeliest first
 }
 
@@ -24,11 +24,11 @@ func (e *PathError) Error() string {
 // maxNear is the most paths that an error suggests.
 const maxNear = 3
 
-// unknown returns the error for a path that names nothing.
+// unknown returns the error for a path that names no field.
 func (m *Mapping) unknown(path string) error { return m.Root().Unknown(path) }
 
-// Unknown returns the error for a path that names nothing below the place. It suggests
-// paths that may have been meant.
+// Unknown returns the error for a path that names no field below the place. The error
+// suggests paths that may have been meant.
 func (p Place) Unknown(path string) *PathError {
 	var all []string
 	p.s.walkPaths("", func(p string) { all = append(all, p) })
@@ -39,8 +39,8 @@ func (p Place) Unknown(path string) *PathError {
 	return &PathError{Path: path, Reason: "is neither a field nor a column", Near: near}
 }
 
-// longestPrefix returns the longest of the paths that path continues, as to a type of a
-// union or a key of a map.
+// longestPrefix returns the longest of paths with which path begins. path may continue
+// with a type of a union or a key of a map.
 func longestPrefix(path string, paths []string) (longest []string) {
 	best := ""
 	for _, p := range paths {
@@ -51,8 +51,8 @@ func longestPrefix(path string, paths []string) (longest []string) {
 	return longest
 }
 
-// Nearest returns the words that may have been meant by a word that is not among them,
-// the likeliest first.
+// Nearest returns the words that may have been meant by an unknown word, the likeliest
+// first.
 func Nearest(word string, words []string) (nearest []string) {
 	type near struct {
 		word     string
@@ -68,7 +68,7 @@ func Nearest(word string, words []string) (nearest []string) {
 		seen[w] = true
 		d := distance(strings.ToLower(word), strings.ToLower(w), limit)
 		if strings.HasSuffix(strings.ToLower(w), "."+strings.ToLower(word)) {
-			d = 0 // a path that omits the record around it
+			d = 0 // word is a path without the record around it
 		}
 		if d <= limit {
 			all = append(all, near{w, d})
@@ -98,8 +98,8 @@ func (s *step) walkPaths(path string, visit func(string)) {
 	})
 }
 
-// distance returns the number of bytes to insert, drop or change between two strings.
-// Any result above limit means more than limit.
+// distance returns the number of bytes to insert, remove or change to turn one string into
+// the other. A result above limit means more than limit.
 func distance(a, b string, limit int) int {
 	if max(len(a)-len(b), len(b)-len(a)) > limit {
 		return limit + 1
@@ -123,7 +123,8 @@ func distance(a, b string, limit int) int {
 }
 
 // FieldAt returns the field of the record that a dotted path begins with. Names may
-// contain dots; the longest name wins. rest is the path below the field.
+// contain dots, so the field with the longest such name is returned. rest is the path below
+// the field.
 func (p Place) FieldAt(path string) (field Place, rest string, ok bool) {
 	i := p.s.field(path)
 	if i < 0 {
@@ -133,8 +134,8 @@ func (p Place) FieldAt(path string) (field Place, rest string, ok bool) {
 	return p.Field(i), rest, true
 }
 
-// field returns the index of the field that a path begins with, or -1. Names may
-// contain dots; the longest name wins.
+// field returns the index of the field that a path begins with, or -1. Names may contain
+// dots, so it is the field with the longest such name.
 func (s *step) field(path string) int {
 	found := -1
 	for i, f := range s.node.Fields {

@@ -1,26 +1,26 @@
 package shred
 
-// Place is a type at one place of the rows, with the columns of its values. It gives
-// columns their meaning for readers that make no rows.
+// Place is a type at one place of the rows, with the columns of its values. By places,
+// readers of columns find the meaning of columns.
 type Place struct{ s *step }
 
 // Root returns the place of the rows themselves.
 func (m *Mapping) Root() Place { return Place{m.root} }
 
-// Type returns the type. For a union's branch or an array's item it is the type as
-// written in the schema.
+// Type returns the type. For a branch of a union or an item of an array, it is the type of
+// the branch or the item.
 func (p Place) Type() *Node { return p.s.node }
 
-// Raw reports whether a type contains itself here. Column then holds the Avro
-// encodings.
+// Raw reports whether the type contains itself and is kept as Avro data. The data is in
+// Column.
 func (p Place) Raw() bool { return p.s.raw }
 
-// Leaf reports whether values fill the one column Column.
+// Leaf reports whether all values are in the one column Column.
 func (p Place) Leaf() bool { return p.s.leaf() }
 
-// Column returns the column of a leaf's values, or of the lengths of an array or a map;
-// -1 for a record and a union. A leaf that is an item or a branch can share the column
-// with the lengths around it.
+// Column returns the column of a leaf's values, or of the lengths of an array or a map. It
+// returns -1 for a record and a union. A leaf that is an item or a branch can share its
+// column with the lengths of the array or the branch.
 func (p Place) Column() int { return p.s.col }
 
 // Key returns the column of a map's keys.

@@ -10,17 +10,17 @@ import (
 // Project returns the mapping of rows reduced to the fields in paths, and for each of
 // its columns the index of the same column in m.
 //
-// A path is the names of fields, joined by dots, and takes everything below it. It
-// skips arrays, maps and unions on the way; of a union it takes all branches that have
-// the field. The name of a column is a path too, of the type that the column belongs
-// to: a column of lengths names the whole array, map or branch.
+// A path is the names of fields, joined by dots. It selects the field with all its parts.
+// Arrays, maps and unions on the way have no name in the path. In a union, a path selects
+// all branches that have the field. The name of a column is a path too. It selects the type
+// of the column: a column of lengths selects the whole array, map or branch.
 //
-// The reduced rows stay readable: a map keeps its keys, and a union keeps all its
-// branches, reduced to what tells them apart. Order, names, defaults and all other
-// properties are kept. If a named type is reduced in different ways, it becomes several
-// types: the second has the suffix _2, the third _3, and so on.
+// The reduced rows stay readable: a map keeps its keys, and a union keeps all its branches,
+// reduced to the parts that distinguish them. Order, names, defaults and all other properties
+// are kept. If a named type is reduced in different ways, it becomes several types. The
+// second type has the suffix _2, the third _3, and so on.
 //
-// The error is a *PathError if a path names nothing.
+// The error is a *PathError if a path names no field or column.
 func (m *Mapping) Project(paths []string) (*Mapping, []int, error) {
 	chosen := &selection{}
 	for _, path := range paths {
@@ -47,17 +47,17 @@ func (m *Mapping) Project(paths []string) (*Mapping, []int, error) {
 	return reduced, columns, nil
 }
 
-// selection is the part of a step to keep: all of it, or the parts that are not nil: a
-// record's fields, a union's branches, or the items of an array or map.
+// selection says what to keep of a step: the whole step, or the parts that are not nil. Parts
+// are a record's fields, a union's branches, or the items of an array or a map.
 type selection struct {
 	whole bool
 	parts []*selection
-	id    int // set by settle: equal for equal selections of the same type
+	id    int // set by settle; equal for equal selections of the same type
 }
 
 var whole = &selection{whole: true}
 
-// part returns the selection of part i of n and adds it if needed.
+// part returns the selection of part i of n parts. It adds the selection if there is none.
 func (c *selection) part(i, n int) *selection {
 	if c.parts == nil {
 		c.parts = make([]*selection, n)
@@ -145,7 +145,7 @@ func (s *step) each(visit func(i, n int, name string, below *step)) {
 
 // projection makes the text of the reduced schema.
 type projection struct {
-	ids         map[string]int         // of selections, by the ids of their parts
+	ids         map[string]int         // IDs of selections, by the IDs of their parts
 	definitions map[*Node]any          // JSON of named types
 	names       map[reducedType]string // full names of types that were written
 	taken       map[string]bool
@@ -157,8 +157,8 @@ type reducedType struct {
 	id   int
 }
 
-// settle completes a selection: it adds the parts that are always kept, and makes a
-// selection of everything whole.
+// settle completes a selection: it adds the parts that are always kept. If all parts are
+// selected, it returns whole.
 func (p *projection) settle(s *step, c *selection) *selection {
 	if s.leaf() || c != nil && c.whole {
 		return whole
@@ -275,7 +275,7 @@ func (p *projection) named(raw any, n *Node, c *selection, space string) any {
 	t := reducedType{n, c.id}
 	if name, ok := p.names[t]; ok {
 		if isReference(raw) && name == n.Name {
-			return raw // as written, since the namespace may explain it
+			return raw // unchanged, because its meaning may depend on the namespace
 		}
 		return name
 	}
@@ -309,8 +309,8 @@ func (p *projection) named(raw any, n *Node, c *selection, space string) any {
 	return object
 }
 
-// setName gives a definition its full name. It keeps the name as written if that means
-// the same in the enclosing namespace. It returns the type's own namespace.
+// setName gives a definition its full name, unless the written name means the same in the
+// enclosing namespace. It returns the type's own namespace.
 func setName(object map[string]any, full, space string) string {
 	own, last := SplitName(full)
 	name, _ := object["name"].(string)
@@ -331,8 +331,8 @@ func setName(object map[string]any, full, space string) string {
 	return own
 }
 
-// reduceDefault drops the fields that are not kept from a default. A default that does
-// not fit its type stays as it is.
+// reduceDefault removes the fields that are not kept from a default. It does not change a
+// default that does not fit its type.
 func reduceDefault(v any, n *Node, c *selection) any {
 	if c == nil || c.whole {
 		return v
@@ -369,8 +369,8 @@ func reduceDefault(v any, n *Node, c *selection) any {
 	return v
 }
 
-// reduce returns the mapping of the reduced schema: the kept steps of m, with their
-// columns' new numbers and their names in m.
+// reduce returns the mapping of the reduced schema: the kept steps of m, with the new numbers
+// of their columns. Columns keep their names.
 func (m *Mapping) reduce(schema *Schema, c *selection) (*Mapping, []int) {
 	used := make([]bool, len(m.Columns))
 	m.root.mark(c, used)

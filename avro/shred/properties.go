@@ -17,8 +17,8 @@ var (
 	fieldAttributes = []string{"type", "name", "aliases", "default"}
 )
 
-// attributes returns the attributes of the type's JSON that Avro defines. A logical
-// type that is unknown or does not fit the type counts as any other property.
+// attributes returns the names of the attributes that Avro defines for the type. For a
+// logical type that is unknown or does not fit, logicalType is a property like any other.
 func (n *Node) attributes() []string {
 	switch n.LogicalType() {
 	case column.LogicalNone:
@@ -29,7 +29,7 @@ func (n *Node) attributes() []string {
 	return append(slices.Clone(typeAttributes), "logicalType")
 }
 
-// sortProperties returns the properties with a meaning for values, and the others
+// sortProperties returns the properties with a meaning for values, and the other properties
 // except ignored ones.
 func sortProperties(object map[string]any, attributes []string) (meanings, others properties) {
 	for key, v := range object {
@@ -62,8 +62,8 @@ func ignored(key string) bool {
 	return strings.HasPrefix(key, "java-")
 }
 
-// meaningful reports whether a property says what values mean. Debezium's Timestamp
-// and MicroTimestamp are both plain longs; connect.name tells them apart.
+// meaningful reports whether a property says what values mean. For example, Debezium's
+// Timestamp and MicroTimestamp are both longs, and only connect.name differs.
 func meaningful(key string) bool {
 	return key == "connect.name" || key == "connect.parameters" || strings.HasPrefix(key, "adjust-to-utc")
 }
@@ -77,8 +77,8 @@ func (p properties) text() string {
 	return jsonText(map[string]any(p))
 }
 
-// differing returns, in order, the keys that p and other have different values of, or
-// that only one of them has.
+// differing returns, in order, the keys whose values differ in p and other, and the keys
+// that only p or only other has.
 func (p properties) differing(other properties) (keys []string) {
 	for key, v := range p {
 		if o, ok := other[key]; !ok || jsonText(o) != jsonText(v) {

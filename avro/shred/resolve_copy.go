@@ -2,8 +2,9 @@ package shred
 
 import "slices"
 
-// simplify finds the types whose data is copied unchanged. It assumes that each one is,
-// until a part of it is not, so that recursive types can be copied too.
+// simplify finds the types whose data is copied unchanged. It first assumes that all types
+// are copied, and then removes types with a part that is not copied. So recursive types can
+// be copied too.
 func (m *matcher) simplify() {
 	copied := make(map[*action]bool, len(m.all))
 	wholes := make(map[*action][]*action, len(m.all))
@@ -35,8 +36,8 @@ func (m *matcher) simplify() {
 	}
 }
 
-// parts yields the parts of an action. For a branch it yields the branch's content,
-// since a branch has no bytes of its own.
+// parts yields the actions of the parts of an action. For a branch, which has no bytes of its
+// own, it yields the actions of the branch's parts.
 func (a *action) parts(yield func(*action) bool) {
 	if a.sub != nil && !yield(a.sub) {
 		return
@@ -53,7 +54,7 @@ func (a *action) parts(yield func(*action) bool) {
 	}
 }
 
-// copies reports whether the data stays unchanged, given which parts do.
+// copies reports whether data is copied unchanged. copied says which parts are.
 func (a *action) copies(copied map[*action]bool) bool {
 	switch a.code {
 	case resolveCopy:

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// maxDefaults bounds the encoded defaults of one resolution, in values and in bytes:
-// fields inside a default can have defaults that multiply.
+// maxDefaults bounds the values and the bytes of all encoded defaults of one resolution.
+// Fields inside a default can have defaults, which multiply.
 const maxDefaults = 16 << 20
 
 // defaults encodes the defaults of a reader's fields.
@@ -20,7 +20,7 @@ type defaults struct {
 	bytes  int
 }
 
-// of returns the datum of a field that the writer lacks.
+// of returns the encoded default of a field that the writer lacks.
 func (d *defaults) of(f *Field) ([]byte, *damage.Error) {
 	if !f.hasDefault {
 		return nil, damage.New(damage.Schema, "", -1, "the writer has no such field, and the reader no default for its %s", describe(f.Type))
@@ -36,8 +36,8 @@ func (d *defaults) of(f *Field) ([]byte, *damage.Error) {
 	return datum, nil
 }
 
-// append encodes a default. It returns false if the value is not of the type, or if
-// defaults become too many, too large or too deep.
+// append encodes a default. It returns false if the value does not fit the type, or if there
+// are too many, too large or too deep defaults.
 func (d *defaults) append(dst []byte, n *Node, v any, depth int) ([]byte, bool) {
 	if d.values++; depth > maxDepth || d.values > maxDefaults || len(dst) > maxDefaults {
 		return dst, false
@@ -103,8 +103,8 @@ func appendNumber(dst []byte, kind Kind, text string) ([]byte, bool) {
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v)), err == nil
 }
 
-// appendText encodes a default that is written as a string. For bytes and fixed each
-// character stands for the byte of its number.
+// appendText encodes a default that is written as a string. For bytes and fixed, each
+// character stands for the byte with its code.
 func appendText(dst []byte, n *Node, text string) ([]byte, bool) {
 	switch n.Kind {
 	case KindEnum:

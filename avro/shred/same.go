@@ -8,17 +8,17 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Same reports whether the schemas are the same schema: rows of either are rows of the
-// other, and mean the same. The full names, types, order of fields and unions, symbols,
-// sizes, logical types (known ones that fit their type) and properties with a meaning
-// (connect.name, connect.parameters, and those that begin with adjust-to-utc) must be
-// equal. Differences lists the others.
+// Same reports whether the schemas are the same schema: all rows of one schema are rows of
+// the other, with the same meaning. Equal must be full names, types, the order of fields and
+// of union branches, symbols, sizes, logical types that are known and fit their type, and
+// properties with a meaning (connect.name, connect.parameters, and those that begin with
+// adjust-to-utc). Differences lists other differences.
 func (s *Schema) Same(other *Schema) bool {
 	return s.text == other.text || s.Identity() == other.Identity()
 }
 
-// Identity returns a text that is equal for schemas that are the same in the sense of
-// Same, and for no others. Each call builds it again.
+// Identity returns a text that is equal for two schemas exactly if they are the same: see
+// Same. Each call builds the text again.
 func (s *Schema) Identity() string {
 	var w identityWriter
 	w.node(s.root)
@@ -80,9 +80,9 @@ func (w *identityWriter) node(n *Node) {
 
 func (w *identityWriter) quoted(s string) { w.WriteString(strconv.Quote(s)) }
 
-// Differences returns how other, which must be the same schema, differs in aliases,
-// defaults and properties that say something about values. Each entry names the place
-// and the difference.
+// Differences returns the differences of other, which must be the same schema, in aliases,
+// defaults and properties that are not ignored. Each entry names the place and the
+// difference.
 func (s *Schema) Differences(other *Schema) []string {
 	d := differences{seen: map[*Node]bool{}}
 	d.node("", s.root, other.root)

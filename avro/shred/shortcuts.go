@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// short is the size of the longest string whose length takes one byte.
+	// short is the size in bytes from which the length of a string takes two bytes.
 	short = 64
-	// reach is how many bytes a short cut may read: an index and a string.
+	// reach is the most bytes that a short cut reads: an index and a string.
 	reach = 1 + short
 )
 
-// run executes ops times times from position p and returns the position after them, or
-// -1 with s.err set. It takes short cuts if enough bytes remain and have the most
-// common form; step and value handle everything else, and all damage.
+// run executes ops times times from position p on. It returns the position after the data,
+// or -1 with s.err set. If enough bytes remain, and they have the most common form, it takes
+// short cuts. step and value handle all other data, and all damage.
 func (s *Shredder) run(ops []op, p, times int) int {
 	b := s.ahead
 	for range times {
@@ -83,8 +83,8 @@ func (s *Shredder) run(ops []op, p, times int) int {
 }
 
 // varintSize returns the size of the varint that a word begins with. ok is true if the
-// varint ends within the word, is not longer than needed and leaves zero when shifted.
-// Ints and longs of this form are copied.
+// varint ends within the word, is not longer than needed, and becomes 0 when it is shifted
+// right. Ints and longs of this form are copied.
 func varintSize(word uint64, shift uint32) (size int, ok bool) {
 	ends := ^word & high // the first bit set is in the last byte
 	end := bits.TrailingZeros64(ends)

@@ -9,7 +9,7 @@ import (
 // itemsName is the longest component in the names of items' columns.
 const itemsName = ">value"
 
-// size is the expansion of a type. Counts stop at one more than their limit.
+// size counts the expansion of a type. A count stops at one more than its limit.
 type size struct {
 	columns, steps, levels int
 	names                  int // approximate bytes of names and paths
@@ -22,7 +22,7 @@ const (
 	mappedStep   = 160
 )
 
-// memory returns about how many bytes the mapping of a type takes while it is made.
+// memory returns the approximate memory, in bytes, of the mapping of a type while it is made.
 func (s *size) memory() int64 {
 	return int64(s.columns)*mappedColumn + int64(s.steps)*mappedStep + int64(s.names)
 }
@@ -36,9 +36,8 @@ func (s *size) add(part size, component int) {
 	s.names = min(s.names+part.names+part.columns*2*(component+1), maxNames+1)
 }
 
-// sizer measures the expansion of every type once, however often it is used. It also
-// finds the types that contain themselves: the strongly connected components of the
-// graph of types (Tarjan's algorithm).
+// sizer measures the expansion of every type once. It also finds the types that contain
+// themselves: the strongly connected components of the graph of types (Tarjan's algorithm).
 type sizer struct {
 	recursive map[*Node]int // component of each type on a cycle
 	sizes     map[*Node]size
@@ -81,7 +80,7 @@ func (z *sizer) recurs(in, n *Node) bool {
 // done is the low of a type whose component is complete.
 const done = math.MaxInt
 
-// connect is Tarjan's algorithm. It returns false for a path of too many types.
+// connect is Tarjan's algorithm. It returns false if a path has too many types.
 func (z *sizer) connect(n *Node, depth int) bool {
 	if depth > maxLevels {
 		return false

@@ -2,7 +2,7 @@ package shred
 
 import "github.com/rowtocol/rowtocol/format/damage"
 
-// maxDepth bounds the nesting of recursive data, as the limit on schemas bounds that of
+// maxDepth bounds the nesting of recursive data. The limit on schemas bounds the nesting of
 // other data.
 const maxDepth = 1000
 

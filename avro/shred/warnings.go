@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// maxWarnings bounds the warnings about one schema; more are only counted.
+// maxWarnings bounds the warnings about one schema. Further ones are only counted.
 const maxWarnings = 50
 
-// warner looks for things that other readers may reject. It walks the JSON as written
-// along with its nodes, so it visits each definition once.
+// warner finds parts of a schema that other readers may reject. It walks the JSON as written
+// together with its nodes, so it visits each definition once.
 type warner struct {
 	warnings []string
 	more     int
 	path     []string
-	// defaults are checked last, once it is known which fields have one.
+	// defaults are checked last, when optional is complete.
 	defaults []defaulted
-	optional map[*Node][]bool // per record: whether the field has a default
+	optional map[*Node][]bool // per record, whether each field has a default
 }
 
 type defaulted struct {
@@ -73,8 +73,8 @@ func (w *warner) visit(raw any, n *Node) {
 	}
 }
 
-// definition checks a named type's name. It returns false for a reference that is
-// wrapped in an object.
+// definition checks the name of a named type. It returns false if the object is a reference
+// to a type.
 func (w *warner) definition(raw map[string]any, n *Node) bool {
 	if _, ok := raw["name"]; !ok {
 		return false
@@ -137,8 +137,8 @@ func clip(s string) string {
 	return s
 }
 
-// field returns the dotted path of the current field, quoted; only the end of a long
-// one.
+// field returns the dotted path of the current field, quoted. Of a long path it returns only
+// the end.
 func (w *warner) field() string {
 	return quote(strings.Join(w.path[max(len(w.path)-8, 0):], "."))
 }
@@ -154,7 +154,8 @@ func plainName(s string) bool {
 	return s != ""
 }
 
-// defaultType returns the type that a default must have: a union's first branch.
+// defaultType returns the type that a default must have. For a union it is the type of the
+// first branch.
 func defaultType(n *Node) string {
 	if n.Kind == KindUnion && len(n.Branches) > 0 {
 		return n.Branches[0].FullName() + ", the union's first"
