@@ -1,16 +1,17 @@
 // Package rowkey makes keys of rows: bytes that sort like the values of one or more
-// fields, compared one after the other.
+// fields, compared one field after the other.
 //
-//	int, long       8 bytes, big-endian, the sign bit flipped; an int as the long of its value
-//	float, double   8 bytes of the double: positive ones with the sign bit flipped, negative
-//	                ones complemented; -0 is 0, and NaN comes last
+//	int, long       8 bytes of a long, big-endian, with the sign bit flipped
+//	float, double   8 bytes of a double: positive numbers with the sign bit flipped,
+//	                negative numbers complemented; -0 is 0, and NaN comes last
 //	boolean         1 byte
-//	decimal         2 bytes, big-endian, then the shortest two's complement number of its
-//	                unscaled value: 0x8000 plus its length, or 0x7FFF minus it if negative
-//	string, bytes,  the last field of a key unchanged; others with 00 FF for each byte 0
-//	fixed, enum     and 00 00 at the end; an enum as its symbol
+//	decimal         2 bytes, big-endian: 0x8000 plus the length of the number that follows,
+//	                or 0x7FFF minus the length if the number is negative; then the unscaled
+//	                value as the shortest two's complement number
+//	string, bytes,  the bytes of the value, or of an enum's symbol; if another field
+//	fixed, enum     follows, with 00 FF for each byte 0, and 00 00 at the end
 //
-// Other logical types do not count: a date is an int. So the key of one text field is
-// that text, and begins with each prefix of it. A row in which one of the fields is
-// null has no key.
+// Other logical types have the key of the annotated type: a date has the key of an int.
+// The key of one text field is the text itself, and begins with each prefix of the text.
+// A row in which one of the fields is null has no key.
 package rowkey

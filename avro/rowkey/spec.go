@@ -22,17 +22,17 @@ type field struct {
 	path    string
 	kind    shred.Kind
 	logical column.Logical
-	scale   int      // of a decimal
-	symbols []string // of an enum
-	size    int      // of a fixed type
-	// null is the index of null if the field is a union of null and a simple type;
-	// otherwise -1.
+	scale   int      // scale of a decimal
+	symbols []string // symbols of an enum
+	size    int      // size of a fixed type in bytes
+	// null is the index of null if the field is a union of null and a simple type. For
+	// other fields it is -1.
 	null int
 }
 
-// Parse returns the key of some fields of a schema's rows, from their paths joined by
-// commas: "id", or "sender.name,date". A path leads through records to a field of a
-// simple type, or of a union of one and null.
+// Parse returns the key of some fields of a schema's rows. paths has the paths of the fields,
+// joined by commas: "id", or "sender.name,date". A path leads through records to a field of a
+// simple type, or of a union of null and a simple type.
 func Parse(schema *shred.Schema, paths string) (*Spec, error) {
 	s := &Spec{}
 	for path := range strings.SplitSeq(paths, ",") {
@@ -49,7 +49,7 @@ func Parse(schema *shred.Schema, paths string) (*Spec, error) {
 	return s, nil
 }
 
-// ParseAll returns several keys, each with other fields.
+// ParseAll returns several keys, which must differ in their fields.
 func ParseAll(schema *shred.Schema, keys []string) ([]*Spec, error) {
 	specs := make([]*Spec, len(keys))
 	for i, paths := range keys {
@@ -74,7 +74,7 @@ func find(node *shred.Node, path string) (f field, err error) {
 	for name := range strings.SplitSeq(path, ".") {
 		rest := strings.TrimPrefix(strings.TrimPrefix(path, at), ".")
 		for _, f := range node.Fields {
-			//guard: tells a field with a dot in its name from a nested field
+			//guard: rejects a field with a dot in its name
 			if strings.Contains(f.Name, ".") && strings.HasPrefix(rest+".", f.Name+".") {
 				return field{}, fmt.Errorf("the name of the field %q has a dot; such a field cannot be in a key", f.Name)
 			}
@@ -100,7 +100,7 @@ func find(node *shred.Node, path string) (f field, err error) {
 	return f, fmt.Errorf("%q is %s; a field of a key is a number, boolean, string, bytes, fixed or enum, or one of these or null", path, article(node))
 }
 
-// article returns the kind of a type with its article, for a sentence.
+// article returns the kind of a type with an article, such as "an array".
 func article(n *shred.Node) string {
 	name := n.Kind.String()
 	if strings.ContainsRune("aeiou", rune(name[0])) && n.Kind != shred.KindUnion {
@@ -109,7 +109,7 @@ func article(n *shred.Node) string {
 	return "a " + name
 }
 
-// fieldsOf lists the first fields of a record, to help after a typing error.
+// fieldsOf lists the first fields of a record, for a message about an unknown field.
 func fieldsOf(n *shred.Node, at string) string {
 	const most = 10
 	var names []string
@@ -152,9 +152,9 @@ func (f *field) decimal() bool { return f.logical == column.LogicalDecimal }
 
 func (f *field) duration() bool { return f.logical == column.LogicalDuration }
 
-// Append appends the key of a row to dst. values are the fields' Avro encodings; they
-// must come from a checked datum. If one of them is null, ok is false and dst is
-// returned unchanged.
+// Append appends the key of a row to dst. values are the Avro encodings of the fields, which
+// must come from a checked datum. If one of them is null, ok is false, and dst is returned
+// unchanged.
 func (s *Spec) Append(dst []byte, values [][]byte) (key []byte, ok bool) {
 	start := len(dst)
 	for i := range s.fields {
@@ -218,9 +218,9 @@ func appendDouble(dst []byte, d float64) []byte {
 	return binary.BigEndian.AppendUint64(dst, bits)
 }
 
-// appendDecimal appends a two's complement number of less than 2^15 bytes; longer ones
-// are not allowed in a key. A longer number is greater if it is not negative, and less
-// if it is negative.
+// appendDecimal appends a two's complement number of less than 2^15 bytes. Longer numbers are
+// not allowed in a key. Of two positive numbers the longer one is greater, of two negative
+// numbers the longer one is less.
 func appendDecimal(dst, v []byte) []byte {
 	v = column.ShortestDecimal(v)
 	size := uint16(min(len(v), 1<<15-1))
@@ -249,8 +249,9 @@ func appendEscaped[T string | []byte](dst []byte, v T) []byte {
 	return dst
 }
 
-// Span is the range of the keys whose first field is from one value to another, both included,
-// as Avro encodes the field's type, without the branch of a union. nil is no bound.
+// Span returns the range of the keys whose first field is from low to high, both included. low
+// and high are Avro encodings of the field's type, without the branch of a union. nil is no
+// bound.
 func (s *Spec) Span(low, high []byte) (r Range) {
 	f, last := &s.fields[0], len(s.fields) == 1
 	if low != nil {
@@ -266,7 +267,7 @@ func (s *Spec) Span(low, high []byte) (r Range) {
 	return r
 }
 
-// Intersect is the keys that are in both ranges.
+// Intersect returns the range of the keys that are in both ranges.
 func (r Range) Intersect(other Range) Range {
 	if bytes.Compare(r.From, other.From) < 0 {
 		r.From = other.From

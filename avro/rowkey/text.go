@@ -13,8 +13,8 @@ import (
 // Range is the keys from From up to, but not including, To. A nil To is no bound.
 type Range struct{ From, To []byte }
 
-// after returns the first key after all that begin with a prefix; nil if there is no
-// such key.
+// after returns the first key after all keys that begin with a prefix, or nil if there is
+// no such key.
 func after(prefix []byte) []byte {
 	end := bytes.Clone(prefix)
 	for len(end) > 0 {
@@ -29,9 +29,9 @@ func after(prefix []byte) []byte {
 // beginning returns the range of the keys that begin with a prefix.
 func beginning(prefix []byte) Range { return Range{prefix, after(prefix)} }
 
-// CutRange splits a text at the .. between two keys, which may be empty. A
-// key that contains .. or has a dot next to it must be a JSON array. ok is false if the
-// text has no such place, or several.
+// CutRange splits a text at the .. between two keys, which may be empty. A key that
+// contains .. or has a dot next to the .. must be written as a JSON array. ok is false if
+// the text has no such .., or several.
 func CutRange(text string) (from, to string, ok bool) {
 	at := strings.Index(text, "..")
 	if strings.HasPrefix(text, "[") {
@@ -53,9 +53,9 @@ func CutRange(text string) (from, to string, ok bool) {
 	return from, to, true
 }
 
-// Exactly returns the range of the keys with the values in text: the value of the
-// field, or of the first fields as a JSON array or joined by commas. The value of a
-// single field may be in a JSON array, too.
+// Exactly returns the range of the keys with the values in text. For a key of several
+// fields, text has the values of the first fields, as a JSON array or joined by commas. For a
+// key of one field, it has the value, which may be in a JSON array too.
 func (s *Spec) Exactly(text string) (Range, error) {
 	values, err := s.split(text)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *Spec) exactly(values []string) (Range, error) {
 	return Range{key, append(bytes.Clone(key), 0)}, nil
 }
 
-// Beginning returns the range of the keys whose last given value begins with the text
-// that is written for it.
+// Beginning returns the range of the keys with the values in text, where the last of these
+// values is only the beginning of the key's value.
 func (s *Spec) Beginning(text string) (Range, error) {
 	values, err := s.split(text)
 	if err != nil {
@@ -100,9 +100,9 @@ func (s *Spec) Beginning(text string) (Range, error) {
 	return beginning(appendEscaped(key, prefix)), nil
 }
 
-// Between returns the range from the keys of one text to those of another, both
-// included. An empty text is no bound. NaN sorts after all numbers; it is rejected as a
-// bound, and no range contains a NaN in the first field.
+// Between returns the range from the keys of one text to the keys of another text, both
+// included. An empty text is no bound. NaN, which sorts after all numbers, is rejected as a
+// bound. No range contains a NaN in the first field.
 func (s *Spec) Between(from, to string) (r Range, err error) {
 	if s.fields[0].float() {
 		r.To = appendDouble(nil, math.NaN())
@@ -138,7 +138,7 @@ func (s *Spec) bound(text string) (Range, error) {
 		if s.fields[i].duration() {
 			return Range{}, fmt.Errorf("%s: durations have no order and no ranges; give one as a key", s.fields[i].path)
 		}
-		//guard: refuses NaN as a bound, which no number is less or greater than
+		//guard: refuses NaN as a bound, because no number is less or greater than NaN
 		if d, err := strconv.ParseFloat(value, 64); err == nil && math.IsNaN(d) && s.fields[i].float() {
 			return Range{}, fmt.Errorf("%s: NaN is in no range; give it as a key", s.fields[i].path)
 		}
@@ -197,7 +197,7 @@ func splitJSON(text string) (values []string, err error) {
 	return values, nil
 }
 
-// key returns the key of texts, or its beginning if they are fewer than the fields.
+// key returns the key of the values, or its beginning if there are fewer values than fields.
 func (s *Spec) key(values []string) (key []byte, err error) {
 	for i, text := range values {
 		if key, err = s.AppendValue(key, i, text); err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// AppendValue appends the value of a field from its text, written as rows are printed:
-// times, decimals and UUIDs by their logical type, bytes in base64. A time may also be
-// its stored number, and bytes may be in hexadecimal digits: x'0aff'.
+// AppendValue appends the value of field i from its text, in the form of printed rows: times,
+// decimals and UUIDs by their logical type, bytes in base64. A time may also be the stored
+// number, and bytes may be hexadecimal digits: x'0aff'.
 func (s *Spec) AppendValue(dst []byte, i int, text string) ([]byte, error) {
 	f, last := &s.fields[i], i == len(s.fields)-1
 	switch {
@@ -96,7 +96,7 @@ func (f *field) parseInteger(text string) (n int64, ok bool) {
 		if err != nil {
 			return 0, false
 		}
-		if f.logical.Clock() { // without a year
+		if f.logical.Clock() { // a time of day has no year
 			moment = time.Unix(0, int64(moment.Sub(moment.Truncate(24*time.Hour))))
 		}
 		count := column.Units(moment, unit)
@@ -105,14 +105,14 @@ func (f *field) parseInteger(text string) (n int64, ok bool) {
 	return n, err == nil && (f.kind == shred.KindLong || int64(int32(n)) == n)
 }
 
-// parseDecimal parses a number, or base64 as long numbers are printed, and returns its
+// parseDecimal parses a number, or base64, in which long numbers are printed, and returns the
 // unscaled value.
 func (f *field) parseDecimal(text string) (unscaled []byte, ok bool) {
 	if f.scale <= column.MaxTextScale {
 		if n, ok := f.parseNumber(text); ok {
 			return column.DecimalOf(n), true
 		}
-		//guard: refuses a number of too many digits, which is base64, too
+		//guard: refuses a number of too many digits, which would be valid base64
 		if strings.Trim(text, "0123456789") == "" {
 			return nil, false
 		}
@@ -143,8 +143,8 @@ func (f *field) parseNumber(text string) (unscaled *big.Int, ok bool) {
 	return n, ok
 }
 
-// parseText returns the value of a text in a field of text or bytes, or the beginning
-// of it if prefix is set.
+// parseText returns the value of a text for a field of text or bytes. If prefix is set, the
+// text is only the beginning of a value.
 func (f *field) parseText(text string, prefix bool) (v []byte, err error) {
 	switch f.kind {
 	case shred.KindEnum:

@@ -11,16 +11,16 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// dictionary is the dictionary of an enum type, which all its fields and batches share.
-// It has a symbol once, even if the schema repeats it.
+// dictionary is the dictionary of an enum type. All fields of the type and all batches share
+// it. It has each symbol once, even if the schema repeats the symbol.
 type dictionary struct {
 	values   *array.Data
 	ordinals []int32 // index in values of each symbol of the schema
 	dataType *arrow.DictionaryType
 }
 
-// These are measured sizes of a dictionary besides its text: for each symbol, and in
-// each Parquet column the number of text copies and the bytes per symbol.
+// The measured memory of a dictionary besides its text: bytes per symbol, and for each
+// Parquet column the number of copies of the text and the bytes per symbol.
 const (
 	symbolMemory  = 128
 	parquetTexts  = 3
@@ -109,7 +109,7 @@ func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return d, nil
 }
 
-// place sets the index of slots with a value, and 0 for the others.
+// place sets dst to the indexes of slots with a value, and to 0 for other slots.
 func place[T int8 | int16 | int32](dst []T, ordinals, values, present []int32) {
 	j := 0
 	for i := range dst {

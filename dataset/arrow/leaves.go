@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// spread copies values to the slots that have one, and zero to the others.
+// spread copies values to the slots that have a value, and zero to other slots.
 func spread[T any](dst, values []T, present []int32) {
 	if present == nil {
 		copy(dst, values)
@@ -111,8 +111,8 @@ func (m *text) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return b.newData(m.dataType, s, nil, offsets, data), nil
 }
 
-// validStrings reports whether all strings are UTF-8: the whole text is, and no string
-// begins inside a character.
+// validStrings reports whether all strings are UTF-8: data is UTF-8, and no string begins
+// inside a character.
 func validStrings(offsets []int32, data []byte) bool {
 	if !utf8.Valid(data) {
 		return false

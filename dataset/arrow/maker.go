@@ -16,8 +16,8 @@ import (
 type maker interface {
 	typ() arrow.DataType
 	// data returns an array of the slots, which the caller releases. The columns have a
-	// value for each slot with one: dataset checks that the columns of a batch agree,
-	// except for the chosen branch of a union.
+	// value for each slot with a value: package dataset checks that the columns of a batch
+	// agree. It does not check which branches of a union have values.
 	data(b *batch, s slots) (arrow.ArrayData, error)
 }
 
@@ -37,12 +37,12 @@ func (b *batch) damaged(col int, kind damage.Kind, reason string, args ...any) e
 	return e
 }
 
-// maxArray bounds the bytes of an array that can be larger than its values: symbols are
-// written out, and absent values of fixed types take space.
+// maxArray bounds the bytes of an array that can be larger than its values in columns: as
+// strings, symbols are repeated, and absent values of fixed types take space.
 const maxArray = 1 << 30
 
-// bounded reserves memory for an array of n slots of size bytes. It refuses one beyond
-// maxArray.
+// bounded reserves memory for an array of n slots of size bytes. It refuses an array of more
+// than maxArray bytes.
 func (b *batch) bounded(col, n, size int) error {
 	//guard: bounds the memory for absent values of a large fixed type
 	if size > 0 && n > maxArray/size {
@@ -55,7 +55,7 @@ func (b *batch) bounded(col, n, size int) error {
 	return nil
 }
 
-// branch returns the lengths of a union's branch, which are 0 or 1, and how many are 1.
+// branch returns the lengths of a union's branch, which are 0 or 1, and the number of ones.
 func (b *batch) branch(col int) (lengths []int32, values int) {
 	lengths = b.vector(col).Lengths
 	for _, l := range lengths {
@@ -145,8 +145,8 @@ func (m *list) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return b.newData(m.dataType, s, items, offsets), nil
 }
 
-// ends fills offsets, one more than the slots, with the end of each slot's items, and
-// returns the number of items. A batch has few enough for 32 bits.
+// ends sets offsets to 0 and the end of each slot's items, and returns the number of items.
+// The number of items in a batch fits into 32 bits.
 func ends(offsets, lengths, present []int32) int {
 	end := int32(0)
 	offsets[0] = 0

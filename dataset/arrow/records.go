@@ -16,7 +16,8 @@ import (
 // BatchRows is a batch size that suits readers of Arrow.
 const BatchRows = 1 << 16
 
-// Copies is how many copies of a batch Records and its writer hold at a time.
+// Copies is the number of copies of a batch that Records and its writer have at the same
+// time.
 const Copies = 2
 
 // Records turns the batches of a query into record batches. It belongs to one
@@ -28,9 +29,9 @@ type Records struct {
 	batch  batch
 }
 
-// NewRecords returns the record batches of b, which the caller closes. It fails with a
-// *damage.Error of kind damage.Unsupported for a mapping without an Arrow schema, and
-// with a *budget.Error if there is too little memory for its dictionaries.
+// NewRecords returns the record batches of b. The caller closes b. If the mapping has no
+// Arrow schema, the error is a *damage.Error of kind damage.Unsupported. If there is too
+// little memory for the dictionaries, it is a *budget.Error.
 func NewRecords(b *dataset.Batches, form Form, mem memory.Allocator) (*Records, error) {
 	r := &Records{source: b, schema: arrow.NewSchema(nil, nil)}
 	m := b.Mapping()
@@ -47,8 +48,8 @@ func NewRecords(b *dataset.Batches, form Form, mem memory.Allocator) (*Records, 
 	return r, nil
 }
 
-// rows returns the fields of a mapping's rows, with the makers of their arrays: the
-// fields of the record, or else one called value.
+// rows returns the fields of a mapping's rows, with the makers of their arrays. If the rows
+// are not records, they have one field, value.
 func (c *compiler) rows(m *shred.Mapping) ([]arrow.Field, []maker, error) {
 	root := m.Root()
 	if root.Leaf() || root.Type().Kind != shred.KindRecord {
@@ -58,13 +59,14 @@ func (c *compiler) rows(m *shred.Mapping) ([]arrow.Field, []maker, error) {
 	return c.fields(root, 0)
 }
 
-// Schema returns the schema of the record batches. It has no fields for the output of
-// no input.
+// Schema returns the schema of the record batches. It has no fields if the dataset is an
+// output that was made without inputs.
 func (r *Records) Schema() *arrow.Schema { return r.schema }
 
-// Next returns the next record batch, or io.EOF after the last. The caller releases it.
-// It holds copies and stays valid. Columns that contradict each other or the schema are
-// a *damage.Error that names the column.
+// Next returns the next record batch, or io.EOF after the last batch. The caller releases
+// the record batch. It has copies of values, so it stays valid after further calls. If
+// columns contradict each other or the schema, the error is a *damage.Error that names the
+// column.
 func (r *Records) Next() (arrow.RecordBatch, error) {
 	if !r.source.Next() {
 		if err := r.source.Err(); err != nil {

@@ -2,19 +2,19 @@ package arrow
 
 import "github.com/apache/arrow-go/v18/arrow/memory"
 
-// slots are the places of an array. In Arrow absent values take a place too, but
-// columns hold only the present ones.
+// slots are the places of an array. In Arrow, absent values have a place too. Columns hold
+// only present values.
 type slots struct {
-	n      int // places
-	values int // places with a value
-	// present is 1 for a place with a value and 0 for one without. nil means that all
-	// have one.
+	n      int // number of places
+	values int // number of places with a value
+	// present is 1 for a place with a value, and 0 for a place without a value. If it is
+	// nil, all places have values.
 	present []int32
-	// nulls is set if places without a value are null. Otherwise an enclosing place is
-	// null, and these hold any value.
+	// nulls is set if places without a value are null. If it is not set, an enclosing
+	// place is null where there is no value.
 	nulls bool
-	// around returns the row of the batch that a place is in. nil means that the places
-	// are the rows.
+	// around returns the row of the batch that place i is in. If it is nil, the places are
+	// the rows.
 	around func(i int) int
 }
 
@@ -26,18 +26,18 @@ func (s slots) row(i int) int {
 	return s.around(i)
 }
 
-// all returns n slots with a value each.
+// all returns n slots that all have a value.
 func all(n int) slots { return slots{n: n, values: n} }
 
-// below returns the slots of a nested place: absent where these are, without being
+// below returns the slots of a nested place. They are absent where s is absent, but not
 // null.
 func (s slots) below() slots {
 	s.nulls = false
 	return s
 }
 
-// where returns the slots of s, keeping a value only if lengths, one per value of s, is
-// 1.
+// where returns the slots of s with fewer values. lengths has 1 for each value of s to keep,
+// and 0 for others.
 func (s slots) where(lengths []int32, values int, scratch *scratch) slots {
 	inner := slots{n: s.n, values: values, present: lengths, nulls: true, around: s.around}
 	if values == s.n {
@@ -59,8 +59,8 @@ func (s slots) where(lengths []int32, values int, scratch *scratch) slots {
 	return inner
 }
 
-// validity returns the bitmap of the slots, nil if none is null, and the number of
-// nulls.
+// validity returns the validity bitmap of the slots, or nil if no slot is null, and the
+// number of nulls.
 func (s slots) validity(mem memory.Allocator) (*memory.Buffer, int) {
 	if s.present == nil || !s.nulls {
 		return nil, 0
@@ -104,5 +104,5 @@ func (s *scratch) take(n int) []int32 {
 	return s.memory[s.used-n : s.used : s.used]
 }
 
-// reset frees everything taken.
+// reset frees all memory that was taken.
 func (s *scratch) reset() { s.used = 0 }

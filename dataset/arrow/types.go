@@ -13,33 +13,32 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Form chooses among Arrow types by what the reader supports. Structs and Spark can be
-// combined.
+// Form chooses the Arrow types that a reader supports. Structs and Spark can be combined.
 type Form uint8
 
 const (
 	// Unions writes unions as dense unions.
 	Unions Form = 0
-	// Structs suits Parquet and most engines: a union is a struct of its branches, at
-	// most one of them not null, and a record without fields is a boolean, true.
+	// Structs is for Parquet and most engines. A union is a struct of its branches, at
+	// most one of them not null. A record without fields is a boolean, true.
 	Structs Form = 1
-	// Spark suits Spark: timestamps are in microseconds, and times of day are integers.
-	// A timestamp that this would change is an error.
+	// Spark is for Spark. Timestamps are in microseconds, and times of day are integers.
+	// A timestamp that microseconds do not represent exactly is an error.
 	Spark Form = 2
-	// Parquet suits NewParquet: Structs, with memory for a copy of its dictionary in
-	// each field of an enum.
+	// Parquet is for NewParquet. It is Structs, with memory for a copy of the dictionary
+	// in each field of an enum.
 	Parquet Form = Structs | 4
 )
 
 // maxBranches is the most children of a dense union.
 const maxBranches = math.MaxInt8 + 1
 
-// maxDepth is how deep arrays may nest. Implementations of Arrow write and read no
-// deeper.
+// maxDepth is how deep arrays may nest. Implementations of Arrow do not write and read
+// deeper arrays.
 const maxDepth = 64
 
-// maxMaps is how many maps may nest. The library makes the arrays of a map's items
-// twice, so each enclosing map doubles time and memory.
+// maxMaps is how many maps may nest. The library makes the arrays of a map's items twice,
+// so each enclosing map doubles time and memory.
 const maxMaps = 6
 
 // compiler makes the makers of a mapping's places.
@@ -47,9 +46,9 @@ type compiler struct {
 	form         Form
 	reserve      func(n int64) error
 	dictionaries map[*shred.Node]*dictionary
-	inside       int      // arrays and maps around the place
-	maps         int      // maps around the place
-	depth        int      // Arrow arrays around the place
+	inside       int      // number of arrays and maps around the place
+	maps         int      // number of maps around the place
+	depth        int      // number of Arrow arrays around the place
 	path         []string // path of the place
 }
 
@@ -81,7 +80,7 @@ func (c *compiler) unsupported(reason string, args ...any) error {
 func (c *compiler) place(p shred.Place) (m maker, nullable bool, err error) {
 	n := p.Type()
 	switch {
-	//guard: refuses a schema that nests deeper than Arrow takes
+	//guard: refuses a schema that nests deeper than Arrow allows
 	case c.depth >= maxDepth:
 		return nil, false, c.unsupported("types nested deeper than the %d levels of Arrow", maxDepth)
 	//guard: bounds how many maps nest in arrays
@@ -201,8 +200,8 @@ func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
 	return &denseUnion{u, arrow.DenseUnionOf(fields, codes)}, null >= 0, nil
 }
 
-// branchNames returns names for the branches of a union: those of the types, without
-// namespace if the names stay distinct.
+// branchNames returns names for the branches of a union: the names of the types, without
+// namespaces if these names are distinct.
 func branchNames(n *shred.Node) []string {
 	names, count := make([]string, len(n.Branches)), map[string]int{}
 	for i, b := range n.Branches {

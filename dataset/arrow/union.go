@@ -11,7 +11,7 @@ import (
 // union is a union with several types besides null.
 type union struct {
 	branches []branch
-	null     int // index of null, -1 without it
+	null     int // index of null, or -1
 }
 
 type branch struct {
@@ -19,8 +19,8 @@ type branch struct {
 	lengths int // column
 }
 
-// choices returns the branch of each of n values, and the number of values per branch,
-// without null.
+// choices returns the branch of each of n values, and the number of values of each branch
+// except null.
 func (u *union) choices(b *batch, n int) (chosen []int32, values []int, err error) {
 	chosen, values = b.scratch.take(n), make([]int, len(u.branches))
 	for i := range chosen {
@@ -62,8 +62,8 @@ type denseUnion struct {
 
 func (m *denseUnion) typ() arrow.DataType { return m.dataType }
 
-// data fills the absent slots, which a dense union cannot mark, with nulls of the null
-// branch or of the first one.
+// data fills absent slots with nulls of the null branch, or else of the first branch, because
+// a dense union has no validity bitmap.
 func (m *denseUnion) data(b *batch, s slots) (arrow.ArrayData, error) {
 	chosen, values, err := m.choices(b, s.values)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *denseUnion) data(b *batch, s slots) (arrow.ArrayData, error) {
 	home := max(m.null, 0)
 	codes, offsets := newBuffer(b.mem, s.n), newBuffer(b.mem, 4*s.n)
 	begin, next := arrow.GetData[int32](offsets.Bytes()), make([]int32, len(m.branches))
-	filled := b.scratch.take(s.n)[:0] // marks the places of branch home that have a value
+	filled := b.scratch.take(s.n)[:0] // per place of branch home, 1 if it has a value
 	j := 0
 	for i := range s.n {
 		branch, real := home, int32(0)

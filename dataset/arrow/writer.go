@@ -15,7 +15,7 @@ import (
 
 // Writer writes record batches of one schema.
 type Writer interface {
-	// Write writes a record batch, which the caller still owns.
+	// Write writes a record batch. The caller still releases it.
 	Write(arrow.RecordBatch) error
 	// Close completes the output. It does not close the underlying writer.
 	Close() error
@@ -32,25 +32,26 @@ type onlyWriter struct{ io.Writer }
 
 const (
 	// groupRows and groupBytes bound a row group of Parquet, which is in memory until
-	// it is written. With little memory the bound is lower, down to leastGroup.
+	// it is written. If there is little memory, the bound of bytes is lower, down to
+	// leastGroup.
 	groupRows  = 1 << 20
 	groupBytes = 128 << 20
 	leastGroup = 8 << 20
-	// pageBytes is the size of pages, and leastPage is the size with little memory.
+	// pageBytes is the size of pages, and leastPage their size if there is little memory.
 	pageBytes = 128 << 10
 	leastPage = 8 << 10
-	// These are measured needs of a column and a row group: pages, other bytes, and
-	// group bytes.
+	// The measured memory of a column (in pages and other bytes) and of a row group (in
+	// multiples of its size).
 	columnPages = 4
 	columnBytes = 320 << 10
 	groupCopies = 2
-	// ParquetCopies is how many copies of a batch Records and the Parquet writer hold
-	// at a time.
+	// ParquetCopies is the number of copies of a batch that Records and the Parquet
+	// writer have at the same time.
 	ParquetCopies = 12
 )
 
-// parquetMemory divides memory, and leaves half to readers. It returns the sizes of row
-// groups and pages, and the memory for both.
+// parquetMemory divides the memory that is left, and leaves half of it to readers. It
+// returns the sizes of row groups and pages, and the memory that both need.
 func parquetMemory(left int64, columns int) (group, page, need int64) {
 	least := int64(columns) * (columnBytes + columnPages*leastPage)
 	left = max(left/2, groupCopies*leastGroup+least)
@@ -69,14 +70,15 @@ var parquetCodecs = map[string]compress.Compression{
 // parquetWriter writes a Parquet file.
 type parquetWriter struct {
 	file   *pqarrow.FileWriter
-	group  int64 // bytes of a row group
+	group  int64 // most bytes of a row group
 	memory *budget.Heap
 }
 
 // NewParquet returns a writer of a Parquet file of record batches of the form Structs.
-// The codec has Avro's name: null, deflate (which is GZIP), snappy or zstandard. The
-// writer holds memory of the pool until it is closed. The available memory decides the
-// size of row groups and pages. If it is too little, the error is a *budget.Error.
+// codec is Avro's name of the codec: null, deflate (which is GZIP), snappy or zstandard.
+// The writer reserves memory of the pool until it is closed. The free memory of the pool
+// decides the sizes of row groups and pages. If there is too little, the error is a
+// *budget.Error.
 func NewParquet(w io.Writer, s *arrow.Schema, codec string, memory *budget.Pool) (Writer, error) {
 	compression, ok := parquetCodecs[codec]
 	if !ok {
@@ -107,9 +109,9 @@ func NewParquet(w io.Writer, s *arrow.Schema, codec string, memory *budget.Pool)
 	return &parquetWriter{f, group, heap}, nil
 }
 
-// textPaths returns the columns of strings and bytes, and the number of all columns.
-// Only text gets dictionaries: for 400 columns of numbers they took four times the time
-// and three times the memory, and made a larger file.
+// textPaths returns the columns of strings and bytes, and the number of all columns. Only
+// text has dictionaries: with dictionaries, writing 400 columns of numbers took four times
+// as long and three times as much memory, and the file was larger.
 func textPaths(s *arrow.Schema) (paths []string, all int, err error) {
 	columns, err := pqarrow.ToParquet(s, nil, pqarrow.DefaultWriterProps())
 	if err != nil {
@@ -123,7 +125,8 @@ func textPaths(s *arrow.Schema) (paths []string, all int, err error) {
 	return paths, columns.NumColumns(), nil
 }
 
-// Write adds rows to the row group, and begins another one when it is full.
+// Write adds rows to the row group. When the row group is full, it begins another row
+// group.
 func (p *parquetWriter) Write(r arrow.RecordBatch) error {
 	if p.file.RowGroupTotalBytesWritten() >= p.group {
 		if err := p.file.NewBufferedRowGroupChecked(); err != nil {

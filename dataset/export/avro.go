@@ -11,12 +11,13 @@ import (
 const (
 	// avroBlock is the size in bytes at which a block is closed.
 	avroBlock = 64 << 10
-	// maxBlockRows closes blocks of rows that take no bytes.
+	// maxBlockRows is the number of rows at which a block is closed. It matters for rows
+	// without bytes.
 	maxBlockRows = 1 << 20
 )
 
-// NewAvro returns a writer of an Avro object container file with the unchanged text of
-// the schema. The codec is one of package ocf; "" means null. The same rows give the
+// NewAvro returns a writer of an Avro object container file, which has the unchanged text
+// of the schema. codec is a codec of package ocf, or "" for null. The same rows give the
 // same bytes.
 func NewAvro(w io.Writer, s *shred.Schema, codec string) (Writer, error) {
 	var sync [16]byte
@@ -36,7 +37,7 @@ type avroWriter struct {
 	block []byte
 }
 
-// Memory implements Writer. A large row gets a block of its own.
+// Memory implements Writer. A large row is a block of its own.
 func (a *avroWriter) Memory(row int) int64 {
 	return ocf.EncodedBound(a.codec, int64(row)+avroBlock)
 }

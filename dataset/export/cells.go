@@ -8,10 +8,10 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Cells converts rows to the cells of a table: one per field of the row, or a single
-// one if the row is not a record. Simple values are as in CSV: null is empty. Text that
-// is empty or begins with a quotation mark is a JSON string, so that it differs from
-// null. All other values are JSON, as NewJSON writes it.
+// Cells converts rows to the cells of a table: one cell per field of the row, or a single
+// cell if the row is not a record. Simple values have the text of CSV, and null is empty.
+// Text that is empty or begins with a quotation mark is a JSON string, so that it differs
+// from null. All other values are JSON, as NewJSON writes it.
 type Cells struct {
 	names  []string
 	fields []cell

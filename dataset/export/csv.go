@@ -11,13 +11,13 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// ErrNotSimple is returned for a schema whose rows do not fit the lines of a table.
+// ErrNotSimple is returned for a schema whose rows cannot be lines of a table.
 var ErrNotSimple = errors.New("CSV holds simple and optional fields only")
 
-// NewCSV returns a writer of a table in the form of RFC 4180, with lines that end in a
-// line feed: a line of names, then one per row. The fields of nested records have
-// dotted names. A null is an empty field, and an empty string is a quoted one. A field
-// that holds lists, maps or choices of types is ErrNotSimple.
+// NewCSV returns a writer of a table in the form of RFC 4180, whose lines end with a line
+// feed. The first line has the names, and each further line a row. The fields of nested
+// records have dotted names. A null is an empty field, and an empty string is "". If a field
+// has lists, maps or several types, the error is ErrNotSimple.
 func NewCSV(w io.Writer, s *shred.Schema) (Writer, error) {
 	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize)}
 	fs := forms{known: map[*shred.Node]*form{}, logical: true}
@@ -35,7 +35,7 @@ func NewCSV(w io.Writer, s *shred.Schema) (Writer, error) {
 	return c, err
 }
 
-// maxRecords bounds how deep records nest, which could be without end.
+// maxRecords bounds how deep records nest. Recursive records would nest without end.
 const maxRecords = 1000
 
 type csvWriter struct {
@@ -52,7 +52,7 @@ type csvWriter struct {
 // csvField is a column of the table.
 type csvField struct {
 	*form     // type of the value
-	null  int // index of null in the union with the value; -1 without one
+	null  int // index of null in the union of null and the value; -1 if there is no union
 }
 
 func (c *csvWriter) addColumns(fs *forms, n *shred.Node, name string, depth int) error {
@@ -151,8 +151,8 @@ func (c *csvWriter) long(text []byte) {
 	}
 }
 
-// flush writes the line so far and returns it empty. The next Write to the buffer
-// returns its error.
+// flush writes the line so far and returns an empty line. The next Write to the buffer
+// returns the error of flush.
 func (c *csvWriter) flush(line []byte) []byte {
 	n, _ := c.w.Write(line)
 	c.written += n
@@ -161,7 +161,7 @@ func (c *csvWriter) flush(line []byte) []byte {
 
 func (c *csvWriter) Close() error { return c.w.Flush() }
 
-// special are the characters that need quotes.
+// special has the characters for which a field needs quotes.
 const special = "\",\r\n"
 
 // appendField appends a field, in quotes if it needs them.

@@ -6,24 +6,24 @@ import (
 	"fmt"
 )
 
-// errDatum is returned for bytes that are not a datum of the schema. Rows made of
-// columns never cause it; it guards against others.
+// errDatum is returned for bytes that are not a datum of the schema. Rows that were
+// assembled from columns never cause it.
 var errDatum = errors.New("the row does not match its schema")
 
 const (
-	// maxDepth bounds the recursion for any bytes.
+	// maxDepth bounds how deep values nest.
 	maxDepth = 4000
 	// maxEmpty bounds the items without bytes that one count can announce.
 	maxEmpty = 1 << 20
-	// maxText bounds the text of a row: names of fields, types and symbols repeat with
-	// each item, even one without bytes.
+	// maxText bounds the text of a row. Names of fields, types and symbols are repeated
+	// for each item, even if the item has no bytes.
 	maxText = 1 << 30
 )
 
 var errText = fmt.Errorf("the row is of more than %d bytes of text", maxText)
 
-// datum reads the values of a row one by one. After the first error it is at its end,
-// and later reads return zero.
+// datum reads the values of a row one by one. After the first error, the rest is empty, and
+// reads return zero.
 type datum struct {
 	rest  []byte
 	depth int
@@ -108,8 +108,8 @@ func (d *datum) index(n int) int {
 	return int(i)
 }
 
-// count reads the number of items in the next block of an array or a map, 0 after the
-// last.
+// count reads the number of items in the next block of an array or a map. It returns 0 after
+// the last block.
 func (d *datum) count() int64 {
 	n := d.long()
 	if n < 0 {

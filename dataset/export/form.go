@@ -10,13 +10,13 @@ type form struct {
 	kind     shred.Kind
 	logical  column.Logical
 	scale    int
-	size     int      // bytes of a fixed type
-	fields   []field  // of a record
-	items    *form    // of an array or a map
-	branches []*form  // of a union
-	tags     [][]byte // of a union: `{"name":` for each branch, nil for null
-	symbols  [][]byte // of an enum, quoted
-	plain    []string // of an enum, as they are
+	size     int      // size of a fixed type in bytes
+	fields   []field  // fields of a record
+	items    *form    // form of the items of an array, or of the values of a map
+	branches []*form  // branches of a union
+	tags     [][]byte // for each branch of a union `{"name":`, or nil for null
+	symbols  [][]byte // symbols of an enum, quoted
+	plain    []string // symbols of an enum, without quotes
 }
 
 // field is a field of a record.
@@ -25,7 +25,7 @@ type field struct {
 	*form
 }
 
-// forms prepares each type once, also one that contains itself.
+// forms prepares each type once, even if the type contains itself.
 type forms struct {
 	known   map[*shred.Node]*form
 	logical bool // render logical types

@@ -18,18 +18,17 @@ const bufferSize = 256 << 10
 
 // Writer writes rows to an output. The output is complete only after Close.
 type Writer interface {
-	// Write writes the row with this datum. It does not keep the bytes.
+	// Write writes the row with this datum. It does not keep datum.
 	Write(datum []byte) error
-	// Memory returns the most bytes that Write takes for a row of this size, as far as
-	// they depend on the size.
+	// Memory returns the most memory of Write that depends on the size of a row, in bytes.
 	Memory(row int) int64
 	// Close writes pending bytes. It does not close the output.
 	Close() error
 }
 
-// JSONOptions choose among the forms of JSON.
+// JSONOptions choose the form of JSON.
 type JSONOptions struct {
-	UnionTags bool // Avro's own JSON encoding
+	UnionTags bool // write Avro's own JSON encoding
 }
 
 // NewJSON returns a writer of a line of JSON per row.
@@ -45,7 +44,7 @@ type jsonWriter struct {
 
 	in      datum
 	line    []byte
-	written int // bytes of the line that were flushed
+	written int // number of bytes of the line that were flushed
 }
 
 // Memory implements Writer. The text of long rows is written in pieces.
@@ -61,8 +60,8 @@ func (j *jsonWriter) Write(row []byte) error {
 	return err
 }
 
-// flush writes a line's text if it is long, and returns the rest. The next Write to the
-// buffer returns its error.
+// flush writes the text of a line if it is long, and returns the text that is not written.
+// The next Write to the buffer returns the error of flush.
 func (j *jsonWriter) flush(line []byte) []byte {
 	if j.in.bound(j.written + len(line)); len(line) < longText || j.in.err != nil {
 		return line
@@ -72,7 +71,7 @@ func (j *jsonWriter) flush(line []byte) []byte {
 	return line[:0]
 }
 
-// text appends a JSON string of a value. cut says where it may be split.
+// text appends a JSON string of a value. cut returns where a long value may be split.
 func (j *jsonWriter) text(dst, s []byte, escape func(dst, s []byte) []byte, cut func(s []byte, most int) int) []byte {
 	dst = append(dst, '"')
 	for len(s) > longText {
@@ -222,8 +221,8 @@ func appendEscaped(dst, s []byte) []byte {
 	return append(dst, s[from:]...)
 }
 
-// plain returns the number of bytes at the start of s that a JSON string holds
-// unchanged: ASCII that needs no escape.
+// plain returns the number of bytes at the start of s that are ASCII without escapes in a
+// JSON string.
 func plain(s []byte) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
@@ -244,8 +243,8 @@ const (
 	spaces = low * ' '
 )
 
-// odd sets the highest bit of the first of eight bytes that is not plain, and no bit if
-// all are plain. A borrow can set bits of later bytes.
+// odd returns a word with the highest bit of the first of eight bytes that is not plain, or
+// 0 if all bytes are plain. A borrow can also set the highest bits of later bytes.
 func odd(w uint64) uint64 {
 	quote, slash, del := w^low*'"', w^low*'\\', w^low*0x7f
 	return (w | (w - spaces) | (quote - low) | (slash - low) | (del - low)) & high
@@ -275,8 +274,8 @@ func (d *datum) bytes(f *form) []byte {
 	return d.sized()
 }
 
-// appendFloat appends the shortest number that reads back as v and that no reader
-// treats as an integer, which would lose the sign of -0.0.
+// appendFloat appends the shortest number that reads back as v and does not look like an
+// integer. As an integer, -0.0 would lose its sign.
 func appendFloat(dst []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):

@@ -13,14 +13,14 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// quoted reports whether the text of a simple value is a JSON string. The type is not
+// quoted reports whether the text of a simple value is a JSON string. The type must not be
 // null, string, enum, float or double.
 func (f *form) quoted() bool {
 	return f.logical != column.LogicalNone || f.kind == shred.KindBytes || f.kind == shred.KindFixed
 }
 
-// appendText reads a simple value and appends its text without quotes, the same in JSON
-// and CSV.
+// appendText reads a simple value and appends its text without quotes. The text is the same
+// in JSON and CSV.
 func appendText(dst []byte, f *form, in *datum) []byte {
 	switch f.kind {
 	case shred.KindBoolean:
@@ -69,14 +69,15 @@ func appendBytes(dst []byte, f *form, b []byte) []byte {
 	return column.AppendDuration(dst, b)
 }
 
-// longText is the length from which text is written in pieces. It is a multiple of 3,
-// so that pieces of base64 join.
+// longText is the length in bytes from which text is written in pieces. It is a multiple of
+// 3, so that the base64 of pieces needs no padding between them.
 const longText = 96 << 10
 
 // anywhere splits bytes at any place.
 func anywhere(_ []byte, most int) int { return most }
 
-// wholeRunes returns the most bytes of text up to a limit that end with a rune.
+// wholeRunes returns the largest number of bytes of text, at most most, that end with a whole
+// character.
 func wholeRunes(text []byte, most int) int {
 	if len(text) <= most {
 		return len(text)
@@ -86,7 +87,7 @@ func wholeRunes(text []byte, most int) int {
 		n--
 	}
 	if !utf8.RuneStart(text[n]) {
-		return most // not UTF-8
+		return most // the text is not UTF-8
 	}
 	return n
 }
@@ -121,7 +122,8 @@ func appendDate(dst []byte, t time.Time) []byte {
 	return appendPadded(append(dst, '-'), int64(day), 10)
 }
 
-// appendTimestamp appends a time, given in units since 1970 and the units per second.
+// appendTimestamp appends a time. v is the number of units since 1970, and perSecond the
+// number of units per second.
 func appendTimestamp(dst []byte, v, perSecond int64) []byte {
 	seconds, fraction := v/perSecond, v%perSecond
 	if fraction < 0 {
@@ -133,7 +135,8 @@ func appendTimestamp(dst []byte, v, perSecond int64) []byte {
 	return appendClock(dst, int64(hour), int64(minute), int64(second), fraction, perSecond)
 }
 
-// appendTimeOfDay appends a time of day, given in units and the units per second.
+// appendTimeOfDay appends a time of day of v units. perSecond is the number of units per
+// second.
 func appendTimeOfDay(dst []byte, v, perSecond int64) []byte {
 	if v < 0 || v >= 24*60*60*perSecond {
 		return strconv.AppendInt(dst, v, 10)
@@ -149,8 +152,8 @@ func appendClock(dst []byte, hour, minute, second, fraction, perSecond int64) []
 	return appendPadded(append(dst, '.'), fraction, perSecond/10)
 }
 
-// appendPadded appends a number that is not negative, with at least as many digits as
-// least, a power of 10.
+// appendPadded appends a number that is not negative, with at least as many digits as least,
+// which is a power of 10.
 func appendPadded(dst []byte, v, least int64) []byte {
 	for ; v < least && least > 1; least /= 10 {
 		dst = append(dst, '0')
@@ -158,7 +161,7 @@ func appendPadded(dst []byte, v, least int64) []byte {
 	return strconv.AppendInt(dst, v, 10)
 }
 
-// appendDecimal appends a two's complement number times 10^-scale, with scale digits
+// appendDecimal appends the two's complement number b times 10^-scale, with scale digits
 // after the point.
 func appendDecimal(dst, b []byte, scale int) []byte {
 	negative := len(b) > 0 && b[0] >= 0x80

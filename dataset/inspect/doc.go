@@ -1,20 +1,20 @@
-// Package inspect finds out where the bytes of an output are: Gather sums the
-// block tables of its files per column and per file. The sums are shown as a table,
-// as JSON, or as one self-contained page of HTML (Figures.HTML).
+// Package inspect computes the sizes of the parts of an output. Gather adds up the
+// block tables of its files per column and per file. The sums are shown as a table, as
+// JSON, or as one self-contained page of HTML (Figures.HTML).
 //
 // # Page
 //
 // The page has its style, script and data inline. Names and schemas come from
-// files that anyone may have made, so a content security policy forbids to load
-// anything and to run any other script. The header and the schema are in the
-// HTML. The script draws the tables from the data, in portions, so that ten
-// thousand columns open as fast as ten.
+// files of unknown origin, so a content security policy forbids loading resources
+// and running other scripts. The header and the schema are in the HTML. The script
+// draws the tables from the data, in portions, so that a page of ten thousand
+// columns opens as fast as a page of ten.
 //
 // # Tree
 //
 // The columns of the page are nested like the types of the schema. The tree is
-// made from the names of the columns, which package shred forms as Trevni
-// specifies, so that files without a schema have a tree too:
+// made from the names of the columns, so that files without a schema have a tree
+// too. Package shred makes these names as Trevni specifies:
 //
 //	to[]           to[]
 //	to[]#host        host

@@ -30,8 +30,8 @@ var (
 	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 )
 
-// page is the data of the template. The template escapes all of it except our
-// own style and script.
+// page is the data of the template. The template escapes all of it, except the
+// style and the script of the package.
 type page struct {
 	*Figures
 	Title  string
@@ -55,9 +55,9 @@ type pageData struct {
 	Groups []RowGroup `json:"groups"`
 }
 
-// HTML writes the figures as one page without external resources, the same
-// bytes for the same figures. place is the full path of the output. The error
-// is w's.
+// HTML writes the figures as one page without external resources. The same
+// figures give the same bytes. place is the full path of the output. An error is
+// an error of w.
 func (f *Figures) HTML(w io.Writer, place string) error {
 	p := page{
 		Figures: f, Title: path.Base(f.Path), Place: place,
@@ -132,8 +132,8 @@ func lostRows(losses []manifest.Loss) string {
 	return fmt.Sprint(rows)
 }
 
-// Indented returns JSON indented, and any other text unchanged: the schema of some
-// old files is a type name without quotes.
+// Indented returns JSON indented, and other text unchanged. In some old files, the schema is
+// a type name without quotes.
 func Indented(text string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(text), "", "  ") != nil {

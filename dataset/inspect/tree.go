@@ -5,11 +5,11 @@ import "strings"
 // node is one line of the page's tree: a column, or another place in the schema, such
 // as a record. Sizes are the node's own.
 type node struct {
-	Label    string `json:"label"` // the part of the name after that of the node above
+	Label    string `json:"label"` // name without the name of the node above
 	Name     string `json:"name"`
 	Depth    int    `json:"depth"`
-	Column   int    `json:"column"`         // its number; -1: not a column
-	Type     string `json:"type,omitempty"` // in the schema
+	Column   int    `json:"column"`         // number of the column; -1 if the node is not a column
+	Type     string `json:"type,omitempty"` // type in the schema
 	StoredAs string `json:"as,omitempty"`
 	Codec    string `json:"codec,omitempty"`
 	Values   *int64 `json:"values,omitempty"`
@@ -21,12 +21,12 @@ type node struct {
 }
 
 // tree nests columns by their names and returns the nodes depth first. Columns
-// should be depth first, as shred.Map makes them; in any other order a place may
-// occur more than once. There are at most twice as many nodes as columns, however
-// long and deep the names are.
+// should be depth first, as shred.Map makes them. In another order, a place may
+// occur more than once. There are at most twice as many nodes as columns, for
+// names of any length and depth.
 func tree(columns []Column) []*node {
 	root := &node{Column: -1}
-	above := []*node{root} // nodes above the last column, and its own
+	above := []*node{root} // nodes above the last column, and the last column's node
 	last := ""
 	for i := range columns {
 		c := &columns[i]
@@ -60,8 +60,8 @@ func (n *node) flatten(all []*node, depth int) []*node {
 	return all
 }
 
-// sharedPlace returns the length of the longest beginning of both names that
-// is the name of a place in the schema, 0 if there is none.
+// sharedPlace returns the length of the longest common beginning of both names
+// that is the name of a place in the schema, or 0.
 func sharedPlace(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

@@ -8,13 +8,13 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 )
 
-// RangeFunc returns the range of keys to find in an index with the given fields. It fails if the
-// request does not fit them.
+// RangeFunc is a request: it returns the range of keys to find in an index with the given fields.
+// It fails if the request does not fit the fields.
 type RangeFunc func(*rowkey.Spec) (rowkey.Range, error)
 
-// Choose returns the fields of the index of a dataset that all requests fit. It returns "",
-// which Open takes, if there are no requests, or if they fit no index or several. It considers
-// the indexes of the first output that has any.
+// Choose returns the fields of the index of a dataset that all requests fit. If there are no
+// requests, or if they fit no index or several, it returns "", which Open accepts. It considers
+// the indexes of the first output that has indexes.
 func Choose(d *dataset.Dataset, asks []RangeFunc) (fields string) {
 	for _, r := range d.Outputs() {
 		all := indexes(&r)

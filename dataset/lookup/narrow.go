@@ -13,12 +13,12 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// scanShare limits the rows to read by an index. If they are more than 1/scanShare of all rows,
-// reading all rows in order costs less.
+// scanShare limits the rows to read by an index. If an index finds more than 1/scanShare of all
+// rows, reading all rows in order is faster.
 const scanShare = 16
 
-// Narrowed has the rows that may match a condition, and the index that found them. Close
-// releases the memory of the rows, which must not be used after it.
+// Narrowed has the rows that may match a condition, and the index that found them. After Close,
+// which releases the memory of the rows, they must not be used.
 type Narrowed struct {
 	*Rows
 	*Table
@@ -47,11 +47,11 @@ func Narrow(ctx context.Context, d *dataset.Dataset, condition string, memory *b
 // candidate is an index whose first field a condition bounds.
 type candidate struct {
 	fields string
-	spans  []where.Span // of the first field
+	spans  []where.Span // spans of the first field
 }
 
-// candidates returns the indexes whose first field is bounded, of the first output that has such
-// indexes. Those with the most bounds are first.
+// candidates returns the indexes whose first field is bounded, from the first output that has
+// such indexes. The indexes with the most bounds are first.
 func candidates(d *dataset.Dataset, spans []where.Span) (all []candidate) {
 	for _, r := range d.Outputs() {
 		for _, x := range indexes(&r) {
@@ -67,8 +67,8 @@ func candidates(d *dataset.Dataset, spans []where.Span) (all []candidate) {
 	return all
 }
 
-// find finds the rows by the index. It returns nil if an output lacks the index or
-// some of its rows are not in it, or if there are too many rows.
+// find finds the rows by the index. It returns nil if an output lacks the index, if rows are
+// missing from the index, or if there are too many rows.
 func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.Pool) (*Narrowed, error) {
 	t, err := Open(d, c.fields, memory)
 	if errors.Is(err, ErrNoIndex) {
@@ -77,7 +77,7 @@ func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.
 	if err != nil {
 		return nil, err
 	}
-	//guard: skips an index that leaves out rows
+	//guard: returns no rows of an index that leaves out rows
 	if t.RowsWithoutKey() > 0 {
 		t.Close()
 		return nil, nil
@@ -102,7 +102,7 @@ func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.
 	return nil, err
 }
 
-// boundCount returns how many values bound a field.
+// boundCount returns the number of values that bound a field.
 func boundCount(spans []where.Span) (n int) {
 	for _, s := range spans {
 		if s.Low != nil {

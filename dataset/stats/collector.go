@@ -18,10 +18,10 @@ type collector struct {
 	column *column.Column
 	sketch *hyperloglog.Sketch
 	last   uint64 // hash of the last value
-	hashed bool   // there was a last value
+	hashed bool   // last is set
 
 	values, nulls, nan int64
-	ordered            int64 // values with an order
+	ordered            int64 // number of values with an order
 	minInt, maxInt     int64
 	minFloat, maxFloat float64
 	minText, maxText   []byte
@@ -169,7 +169,8 @@ func (c *collector) addText(b []byte) {
 	c.ordered++
 }
 
-// keepText copies the beginning of a value, or all of a decimal, which cannot be cut.
+// keepText copies the beginning of a value. It copies a whole decimal, because a decimal
+// cannot be cut.
 func keepText(dst, b []byte, col *column.Column) ([]byte, bool) {
 	cut := len(b) > maxTextKept && col.Logical != column.LogicalDecimal
 	if cut {
@@ -185,7 +186,8 @@ func (c *collector) compare(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// hash counts a value. It skips one that equals the last, as often happens.
+// hash adds the hash of a value to the sketch. It skips a value that equals the last value,
+// which is common.
 func (c *collector) hash(h uint64) {
 	if h != c.last || !c.hashed {
 		c.last, c.hashed = h, true

@@ -1,5 +1,5 @@
-// Package stats computes figures of columns: how many values there are, how many are
-// missing, how many are distinct, the least and the largest, and how long texts and
-// lists are. It takes batches of package dataset, so that only the needed columns are
-// read, and needs memory per column, not per row.
+// Package stats computes figures of columns: the numbers of values, of missing values and
+// of distinct values, the least and the largest value, and the lengths of texts and lists.
+// It reads batches of package dataset, so that only the needed columns are read. Its
+// memory depends on the number of columns, not of rows.
 package stats

@@ -15,7 +15,7 @@ import (
 func (c *collector) result() Column {
 	r := Column{Name: c.column.Name, Type: c.column.SchemaType(), Values: c.values, Nulls: c.nulls}
 	if c.column.Type != column.Null {
-		distinct := min(int64(c.sketch.Estimate()), c.values) // the estimate may exceed them
+		distinct := min(int64(c.sketch.Estimate()), c.values) // the estimate may exceed the number of values
 		r.Distinct = &distinct
 	}
 	r.Items, r.Length = c.items.result(), c.lengths.result()
@@ -95,7 +95,7 @@ func (c *collector) format(b []byte) string {
 	if c.column.Type == column.String {
 		if start := bytes.LastIndexFunc(b, func(r rune) bool { return r != utf8.RuneError }); len(b) == maxTextKept && start >= len(b)-2*utf8.UTFMax {
 			_, n := utf8.DecodeRune(b[start:])
-			b = b[:start+n] // drop a character that was cut
+			b = b[:start+n] // without a character that was cut
 		}
 		return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 	}

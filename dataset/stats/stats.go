@@ -13,19 +13,19 @@ import (
 // Column is the figures of a column.
 type Column struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`   // in the schema
-	Values int64  `json:"values"` // without missing ones; items of lists and maps count
-	Nulls  int64  `json:"nulls"`  // missing values
-	// Distinct is the number of distinct values: exact or nearly so up to a few
-	// thousand, above that mostly within 2 %. NaN counts once.
+	Type   string `json:"type"`   // type in the schema
+	Values int64  `json:"values"` // number of values, or of all items of lists and maps, without missing values
+	Nulls  int64  `json:"nulls"`  // number of missing values
+	// Distinct is the number of distinct values. Up to a few thousand it is exact or
+	// nearly exact. Larger numbers are mostly within 2 %. NaN is one value.
 	Distinct *int64   `json:"distinct,omitempty"`
 	Min      any      `json:"min,omitempty"` // a number, a boolean, or the value's text in JSON
 	Max      any      `json:"max,omitempty"`
 	Cut      bool     `json:"cut,omitempty"` // Min or Max is the beginning of a longer text
 	Mean     *float64 `json:"mean,omitempty"`
 	NaN      *int64   `json:"nan,omitempty"`
-	Length   *Lengths `json:"length,omitempty"` // of texts, in bytes
-	Items    *Lengths `json:"items,omitempty"`  // of lists and maps
+	Length   *Lengths `json:"length,omitempty"` // lengths of texts in bytes
+	Items    *Lengths `json:"items,omitempty"`  // numbers of items of lists and maps
 }
 
 // Lengths are the lengths of texts or lists.
@@ -35,12 +35,12 @@ type Lengths struct {
 	Max  int64   `json:"max"`
 }
 
-// sketchMemory is roughly the size of a column's sketch, columnMemory that of its other
-// figures.
+// sketchMemory is the approximate size of a column's sketch, and columnMemory the size of its
+// other figures, in bytes.
 const (
 	sketchMemory = 24 << 10
 	columnMemory = 2 << 10
-	// manyValues is the number of values from which on sketchMemory is reserved.
+	// manyValues is the number of values of a column from which sketchMemory is reserved.
 	manyValues = 1 << 10
 )
 
