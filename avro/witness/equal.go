@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// differ returns the path of the first difference between two native values, with both
-// values there; same is true if they are equal.
+// differ returns the path of the first difference between two Go values, and both values at
+// that path. same is true if the values are equal.
 func differ(path string, want, got any) (at string, w, g any, same bool) {
 	switch a := want.(type) {
 	case []any:
@@ -39,8 +39,8 @@ func differ(path string, want, got any) (at string, w, g any, same bool) {
 	return path, want, got, equalLeaf(want, got)
 }
 
-// differMap compares records, maps and chosen union branches, which goavro all returns
-// as maps. It sorts the keys so that the first difference is always the same one.
+// differMap compares records, maps and chosen union branches, all of which goavro returns as
+// maps. It sorts the keys, so that it always finds the same difference first.
 func differMap(path string, a, b map[string]any) (at string, w, g any, same bool) {
 	keys := make([]string, 0, len(a))
 	for k := range a {

@@ -30,16 +30,15 @@ func reduce(schema string, attributes []string) (string, error) {
 }
 
 var (
-	// noise lists attributes that change no row but make decoders reject valid files or
-	// lose bits.
+	// noise lists attributes that do not change rows, but for which decoders reject valid
+	// files or lose bits.
 	noise = []string{"logicalType", "precision", "scale", "doc", "order"}
-	// forReaders lists attributes that matter only in a schema that rows are resolved
-	// to.
+	// forReaders lists attributes that matter only in a schema to which rows are resolved.
 	forReaders = []string{"default", "aliases"}
 )
 
-// unitAttribute tells how many units of a time make a second, in a schema for hamba,
-// which keeps attributes that it does not know.
+// unitAttribute is an attribute of a time in a schema for hamba: the number of units in a
+// second. hamba keeps unknown attributes.
 const unitAttribute = "perSecond"
 
 var perSecond = map[string]int64{
@@ -48,7 +47,7 @@ var perSecond = map[string]int64{
 	"time-millis": 1e3, "time-micros": 1e6,
 }
 
-// reduceForReader is reduce of noise that keeps the units of times.
+// reduceForReader drops noise like reduce, but keeps the units of times.
 func reduceForReader(schema string) (string, error) {
 	tree, err := parse(schema)
 	if err != nil {
@@ -122,12 +121,12 @@ func reduceTree(tree any, attributes []string) {
 	}
 }
 
-// maxFixed is the size of the largest fixed type that hamba gets. hamba allocates that
-// much for a type.
+// maxFixed is the size of the largest fixed type that hamba may decode. hamba allocates the
+// size of a fixed type.
 const maxFixed = 16 << 20
 
-// checkNumbers rejects a schema with numbers that hamba does not handle well: it keeps
-// numbers in defaults as floating point.
+// checkNumbers rejects a schema with too large fixed types, or with defaults that hamba would
+// round: hamba keeps numbers in defaults as floating point.
 func checkNumbers(tree any, inDefault bool) error {
 	switch t := tree.(type) {
 	case []any:
@@ -159,9 +158,9 @@ func believed(size json.Number) bool {
 	return err == nil && f <= maxFixed
 }
 
-// mapsAsArrays writes each map in a schema as an array of entries, in a record so that
-// a union may have other arrays. The bytes are the same, and a map that has the same
-// key twice loses nothing.
+// mapsAsArrays replaces each map in a schema by a record with an array of entries. The record
+// is needed in a union that also has an array. The encoding is the same, and a map that has
+// the same key twice loses no value.
 func mapsAsArrays(tree any, n *int) any {
 	switch t := tree.(type) {
 	case []any:

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// rename gives valid names to everything in a schema that goavro would reject for its
-// name: types, fields and enum symbols of valid files whose writers did not check them.
-// Names are not part of the binary encoding, and both sides are decoded with the same
-// ones, so the comparison loses nothing as long as different names stay different.
+// rename gives valid names to types, fields and enum symbols whose names goavro would reject.
+// Valid files can have such names, if their writers did not check names. Names are not part
+// of the binary encoding, and both sides are decoded with the same names. So the comparison
+// loses nothing, as long as different names stay different.
 func rename(schema string) (string, error) {
 	tree, err := parse(schema)
 	if err != nil {
@@ -71,9 +71,9 @@ func (r *renamer) names(t map[string]any) {
 	}
 }
 
-// renameSymbols uses a renamer of its own for each enum. A duplicate symbol becomes
-// two, because their ordinals differ; a symbol that is not a string, such as null, gets
-// a name too.
+// renameSymbols renames the symbols of an enum, with a renamer of its own. Two equal symbols
+// get different names, because their ordinals differ. A symbol that is not a string, such as
+// null, gets a name too.
 func renameSymbols(symbols []any) {
 	r := newRenamer()
 	for i := range symbols {
@@ -108,7 +108,7 @@ func (r *renamer) part(name string) string {
 	return given
 }
 
-// valid replaces characters that a name must not have; valid names stay unchanged.
+// valid replaces the characters that a name must not have. It does not change valid names.
 func valid(name string) string {
 	var s strings.Builder
 	for i, c := range name {

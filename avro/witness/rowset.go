@@ -23,7 +23,7 @@ func (m *rowSet) add(row any) {
 
 func (m *rowSet) String() string { return fmt.Sprintf("rows whose digests add up to %s", m.sum) }
 
-// appendValue appends bytes that are equal exactly for values that differ finds equal.
+// appendValue appends bytes that are equal exactly if differ finds the values equal.
 func appendValue(dst []byte, v any) []byte {
 	sized := func(kind byte, n int) { dst = binary.AppendUvarint(append(dst, kind), uint64(n)) }
 	switch v := v.(type) {
@@ -71,7 +71,7 @@ func appendValue(dst []byte, v any) []byte {
 	return fmt.Appendf(append(dst, '?'), "%T %v", v, v)
 }
 
-// tally adds a row of the input and one of the columns, which may differ.
+// tally adds a row of the input and a row of the columns, which may differ.
 func (c *Comparer) tally(want, got any, by decoder) {
 	c.want.add(want)
 	c.got.add(got)

@@ -1,13 +1,13 @@
 package where
 
-// itemsAtOnce is how many items of arrays are evaluated together.
+// itemsAtOnce is the number of items of arrays that are evaluated together.
 const itemsAtOnce = 4096
 
-// anyOf holds if an item of an array or a map meets a condition, or, if negated, if
-// none does.
+// anyOf is true if an item of an array or a map meets a condition. If negated, it is true if
+// no item meets the condition.
 type anyOf struct {
 	f         *field // the array
-	column    int    // holds its lengths
+	column    int    // column of the array's lengths
 	items     *scope
 	condition condition
 	not       bool

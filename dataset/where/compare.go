@@ -51,7 +51,7 @@ func (t *translator) comparison(n *node, negated bool) (condition, error) {
 	return t.test(left, o, right, negated)
 }
 
-// truth translates a condition that is compared with true or false.
+// truth translates the comparison of a condition with true or false.
 func (t *translator) truth(n, c, with *node, o operator, negated bool) (condition, error) {
 	if with.op != opConst || with.value.kind != kindBool || o != equal && o != unequal {
 		return nil, t.refused(n, "a condition is only compared with true and false; join conditions with and, or, not")
@@ -82,7 +82,7 @@ func (t *translator) quotedName(x *term) error {
 	return t.refused(x.node, "%s in double quotes is a text; for the field write %s", t.quote(x.node), quotedPath(string(x.constant.s)))
 }
 
-// nullTest compares with the literal null.
+// nullTest translates a comparison with the literal null.
 func (t *translator) nullTest(null *node, x *term, o operator, negated bool) (condition, error) {
 	if o != equal && o != unequal {
 		return nil, t.refused(null, "nothing is less or greater than null; write %s is null, or is not null", t.quote(x.node))
@@ -94,7 +94,7 @@ func (t *translator) nullTest(null *node, x *term, o operator, negated bool) (co
 	return missing{x.computed, not}, nil
 }
 
-// incomparable returns the error for two values that never compare.
+// incomparable returns the error for two values that cannot be compared.
 func (t *translator) incomparable(left, right *term) error {
 	if right.node.double && right.constant != nil && t.names(right.node) {
 		return t.quotedName(right)
@@ -180,7 +180,7 @@ func (t *translator) test(x *term, o operator, c *term, negated bool) (condition
 	return nil, t.incomparable(x, c)
 }
 
-// onlyEqual refuses an order of booleans.
+// onlyEqual refuses operators that need an order, which booleans do not have.
 func (t *translator) onlyEqual(n *node, o operator) error {
 	if o != equal && o != unequal {
 		return t.refused(n, "booleans are only equal or unequal")
@@ -188,7 +188,7 @@ func (t *translator) onlyEqual(n *node, o operator) error {
 	return nil
 }
 
-// intTest returns the test of an integer field, which may stand for times.
+// intTest returns the test of an integer field, whose values may be times.
 func (t *translator) intTest(x *term, o operator, c *term) (b bounds[int64], err error) {
 	f := x.field
 	unit := timeUnit(f.typ)
@@ -279,7 +279,7 @@ func byteTest(f *field, o operator, s []byte, negated bool) condition {
 		o = inverse[o]
 	}
 	lo, hi := s, s
-	if f.uuid { // upper case sorts first
+	if f.uuid { // upper case would sort before lower case
 		s = appendLower(nil, s)
 		lo, hi = s, s
 		if f.typ.Kind != shred.KindFixed {
@@ -376,7 +376,7 @@ func (t *translator) in(n *node, negated bool) (condition, error) {
 		all = append(all, one)
 	}
 	switch {
-	case null && negated: // unknown unless false
+	case null && negated: // with null in the list, not in is unknown or false
 		return constant(false), nil
 	case len(all) == 0:
 		return constant(negated), nil
@@ -384,7 +384,7 @@ func (t *translator) in(n *node, negated bool) (condition, error) {
 	return oneOf(all, negated), nil
 }
 
-// oneOf holds if one of several tests for equality of the same term does.
+// oneOf returns the condition that one of several tests for equality of the same term is true.
 func oneOf(all []condition, negated bool) condition {
 	switch first := all[0].(type) {
 	case ints:
@@ -421,7 +421,7 @@ func oneOf(all []condition, negated bool) condition {
 	}}
 }
 
-// or returns the condition if test is set, and one that never holds if not.
+// or returns the condition if test is set, and otherwise a condition that is never true.
 func (c isTrue) or(test bool) condition {
 	if test {
 		return c

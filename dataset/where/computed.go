@@ -24,8 +24,8 @@ type computed struct {
 	kind    kind
 }
 
-// functions are the library's functions that make one simple value of others, by their
-// names in lower case.
+// functions are the library's functions that compute one simple value from simple values, by
+// their names in lower case.
 var functions = map[string]string{
 	"abs": "abs", "ceil": "ceil", "floor": "floor", "round": "round", "int": "int", "float": "float", "min": "min", "max": "max",
 	"string": "string", "lower": "lower", "upper": "upper", "trim": "trim", "trimprefix": "trimPrefix", "trimsuffix": "trimSuffix",
@@ -33,11 +33,11 @@ var functions = map[string]string{
 	"hasprefix": "hasPrefix", "hassuffix": "hasSuffix",
 }
 
-// constantFunctions are those that compute with constants only.
+// constantFunctions are the functions that only accept constants.
 var constantFunctions = map[string]string{"date": "date", "now": "now", "duration": "duration"}
 
-// writer writes a node in the library's language. Fields and constants that the library
-// writes differently get names.
+// writer writes a node in the library's language. Fields, and constants without a literal in
+// that language, get names.
 type writer struct {
 	*translator
 	strings.Builder
@@ -46,7 +46,7 @@ type writer struct {
 	env    map[string]any
 }
 
-// sample returns a value of the type that the library sees for a kind.
+// sample returns a value of the Go type that values of a kind have in the library.
 func (k kind) sample() any {
 	switch k {
 	case kindBool:
@@ -184,7 +184,7 @@ func (t *translator) compile(n *node) (*writer, *vm.Program, kind, error) {
 	return w, program, kindNull, nil
 }
 
-// explain returns the error for a node that the library cannot compile, for the
+// explain returns the error for a node that the library cannot compile. The error is about the
 // innermost part that fails.
 func (t *translator) explain(n *node) error {
 	var kinds []string
@@ -222,8 +222,8 @@ func (t *translator) computed(n *node) (*term, error) {
 	return &term{node: n, kind: kind, computed: c, unit: unit}, nil
 }
 
-// value computes the operand's value in a row. It is null if a field is, or if it
-// cannot be computed.
+// value computes the operand's value in a row. The value is null if a field is null, or if the
+// value cannot be computed.
 func (c *computed) value(row int) value {
 	for i, f := range c.fields {
 		v := f.value(row)
@@ -251,8 +251,8 @@ func (c *computed) value(row int) value {
 	return v
 }
 
-// bareDate is a date without quotes, and bareMonth one without a day that can only be a
-// date.
+// bareDate matches a date without quotes. bareMonth matches a year and a month without quotes
+// that can only be meant as a date.
 var (
 	bareDate  = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$`)
 	bareMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
@@ -265,7 +265,7 @@ func (t *translator) subtraction(n *node, date string) error {
 
 // evaluate computes an expression without fields.
 func (t *translator) evaluate(n *node) (*value, error) {
-	//guard: refuses a date whose quotes the shell took
+	//guard: refuses a date whose quotes the shell removed
 	if bareDate.MatchString(t.source(n)) {
 		return nil, t.subtraction(n, t.source(n))
 	}

@@ -4,7 +4,7 @@ import "github.com/rowtocol/rowtocol/avro/shred"
 
 // condition is a test that each row of a batch passes or fails.
 type condition interface {
-	// eval sets match for each row. scratch lends it memory.
+	// eval sets match for each row. s lends memory to eval.
 	eval(match []bool, s *scratch)
 }
 
@@ -24,7 +24,7 @@ func (s *scratch) take(rows int) []bool {
 
 func (s *scratch) release(m []bool) { s.free = append(s.free, m) }
 
-// and holds if all conditions hold.
+// and is true if all conditions are true.
 type and []condition
 
 func (c and) eval(match []bool, s *scratch) {
@@ -39,7 +39,7 @@ func (c and) eval(match []bool, s *scratch) {
 	s.release(other)
 }
 
-// or holds if any condition holds.
+// or is true if any condition is true.
 type or []condition
 
 func (c or) eval(match []bool, s *scratch) {
@@ -54,7 +54,7 @@ func (c or) eval(match []bool, s *scratch) {
 	s.release(other)
 }
 
-// constant holds for all rows or for none.
+// constant is true for all rows or for none.
 type constant bool
 
 func (c constant) eval(match []bool, _ *scratch) {
@@ -63,7 +63,7 @@ func (c constant) eval(match []bool, _ *scratch) {
 	}
 }
 
-// isNull holds if a field has no value, or, if negated, if it has one.
+// isNull is true if a field has no value. If negated, it is true if the field has a value.
 type isNull struct {
 	*field
 	not bool
@@ -75,7 +75,7 @@ func (c isNull) eval(match []bool, _ *scratch) {
 	}
 }
 
-// isTrue holds if a boolean field is true, or, if negated, if it is false.
+// isTrue is true if a boolean field is true. If negated, it is true if the field is false.
 type isTrue struct {
 	*field
 	not bool
@@ -162,7 +162,7 @@ func (c text) eval(match []bool, _ *scratch) {
 	}
 }
 
-// symbols is a test of an enum: its outcome for each symbol.
+// symbols is a test of an enum. It has the outcome for each symbol.
 type symbols struct {
 	*field
 	holds []bool
@@ -212,7 +212,7 @@ func (c pairwise) eval(match []bool, _ *scratch) {
 	}
 }
 
-// missing holds if an operand is null, or, if negated, if it is not.
+// missing is true if an operand is null. If negated, it is true if the operand is not null.
 type missing struct {
 	operand
 	not bool

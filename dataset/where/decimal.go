@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// decimals is a test of a decimal field: the unscaled number is from lo to hi, or in
-// set if there is one. not negates it.
+// decimals is a test of a decimal field. It passes if the unscaled number is from lo to hi, or
+// if set is not nil, in set. not negates the test.
 type decimals struct {
 	*field
 	lo, hi []byte // nil is no bound
@@ -66,13 +66,13 @@ func decimalTest(f *field, o operator, r *big.Rat, negated bool) condition {
 	return c
 }
 
-// exact compares decimals with other numbers in a row, without allocating for each.
+// exact compares decimals with other numbers in a row. It does not allocate for each row.
 type exact struct {
 	a, b, power big.Int
 	mantissa    big.Int
 }
 
-// compare orders two values. One is a decimal with its scale, the other a decimal, an
+// compare compares two values. One value is a decimal with its scale, the other a decimal, an
 // integer or a floating-point number.
 func (e *exact) compare(a, b *value) (c int, ordered bool) {
 	if a.kind == kindFloat && (math.IsNaN(a.f) || math.IsInf(a.f, 0)) || b.kind == kindFloat && (math.IsNaN(b.f) || math.IsInf(b.f, 0)) {

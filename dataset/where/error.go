@@ -10,7 +10,7 @@ import (
 // Error is a mistake in a condition, with its place.
 type Error struct {
 	Text   string // the condition
-	Offset int    // of the place in Text, in bytes
+	Offset int    // offset of the mistake in Text, in bytes
 	Reason string // what is wrong, and what to write
 }
 
@@ -29,8 +29,8 @@ func (e *Error) Error() string {
 	}, e.Reason)
 }
 
-// Line returns the line of the condition with the place, and the place's offset in it,
-// in bytes.
+// Line returns the line of the condition that has the mistake, and the offset of the mistake
+// in that line, in bytes.
 func (e *Error) Line() (line string, at int) {
 	start := strings.LastIndexByte(e.Text[:e.Offset], '\n') + 1
 	line, _, _ = strings.Cut(e.Text[start:], "\n")

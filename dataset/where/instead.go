@@ -47,7 +47,7 @@ const (
 	isInfinity = "write x > 1.7976931348623157e308"
 )
 
-// constantAlternative does the same for constants.
+// constantAlternative is alternative for names of constants.
 func constantAlternative(name string) string {
 	switch name {
 	case "current_date", "current_timestamp":

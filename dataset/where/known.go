@@ -6,7 +6,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// truth is the value of a condition if only some fields are known.
+// truth is the value of a condition of which only some fields are known.
 type truth int8
 
 const (
@@ -53,7 +53,8 @@ func evaluateKnown(c condition, known map[*field]bool, s *scratch) truth {
 	return fails
 }
 
-// combine returns decisive if any condition has that truth, and other if all have that.
+// combine returns decisive if any condition has the truth decisive, and other if all
+// conditions have the truth other. Otherwise it returns unknown.
 func combine(all []condition, known map[*field]bool, s *scratch, decisive, other truth) truth {
 	result := other
 	for _, c := range all {
@@ -69,7 +70,7 @@ func combine(all []condition, known map[*field]bool, s *scratch, decisive, other
 
 // knowable is an operand, or a condition without logic.
 type knowable interface {
-	// known reports whether fields has all of its fields.
+	// known reports whether fields has all fields of the operand or condition.
 	known(fields map[*field]bool) bool
 }
 

@@ -14,8 +14,8 @@ const (
 	formEnd    form = iota
 	formName        // an identifier, or a word of the language
 	formQuoted      // a field in back quotes
-	formText        // in single quotes
-	formDouble      // in double quotes, also a text
+	formText        // a text in single quotes
+	formDouble      // a text in double quotes
 	formNumber
 	formHex // x'0aff'
 	formSign
@@ -24,16 +24,16 @@ const (
 // token is the smallest part of a condition.
 type token struct {
 	form     form
-	text     string // without quotes, else as written
+	text     string // the token as written, but without quotes
 	pos, end int
 }
 
-// is reports whether the token is the sign, or the word in any case.
+// is reports whether the token is the sign s, or the word s in upper or lower case.
 func (t *token) is(s string) bool {
 	return t.form == formSign && t.text == s || t.form == formName && strings.EqualFold(t.text, s)
 }
 
-// signs are the signs of the language, each before those that it begins with.
+// signs are the signs of the language. If a sign begins with another sign, it comes first.
 var signs = []string{
 	"==", "!=", "<>", "<=", ">=", "&&", "||", "**", "..", "?.", "=", "<", ">", "!", "+", "-", "*", "/", "%", "^",
 	"(", ")", "[", "]", ",", ".", "#",
@@ -178,8 +178,8 @@ func name(s string) string {
 	return s
 }
 
-// number returns the start of the text that looks like a number. It is checked when it
-// is converted.
+// number returns the start of the text that looks like a number. The conversion checks
+// whether it is a number.
 func number(s string) string {
 	if len(s) > 1 && s[0] == '0' && strings.ContainsRune("xXoObB", rune(s[1])) {
 		return name(s)

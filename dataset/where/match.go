@@ -14,10 +14,10 @@ import (
 // pattern is searched for in a text.
 type pattern struct {
 	holds  func([]byte) bool
-	lo, hi []byte // if not nil, bounds of the texts that match
+	lo, hi []byte // bounds of the texts that match, or nil
 }
 
-// match translates contains and the like.
+// match translates contains, like and the other operators that search text.
 func (t *translator) match(n *node, negated bool) (condition, error) {
 	left, err := t.single(n.kids[0])
 	if err != nil {
@@ -108,10 +108,10 @@ func prefixed(s []byte) pattern {
 const (
 	likeAny  = -1 // %
 	likeOne  = -2 // _
-	likeByte = -3 // and smaller: bytes that are not UTF-8
+	likeByte = -3 // this and smaller numbers are bytes that are not UTF-8
 )
 
-// like makes the pattern of like and ilike: % stands for any text, _ for one
+// like makes the pattern of like and ilike, in which % stands for any text, and _ for one
 // character.
 func (t *translator) like(n *node, s []byte) (pattern, error) {
 	escape := rune(0)
@@ -196,7 +196,7 @@ func expression(parts []rune) string {
 			s.WriteString(".*")
 		case r == likeOne:
 			s.WriteString(".")
-		case r <= likeByte: // a regular expression sees this rune
+		case r <= likeByte: // for a regular expression, such a byte is this rune
 			s.WriteRune(utf8.RuneError)
 		default:
 			s.WriteString(regexp.QuoteMeta(string(r)))

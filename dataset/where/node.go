@@ -10,11 +10,11 @@ const (
 	opUnary             // sign text of a kid
 	opBinary            // arithmetic text of two kids
 	opCompare           // operator text of two kids
-	opMatch             // contains and the like: text of two kids, or three with ESCAPE
-	opAnd               // of all kids
-	opOr                // of all kids
-	opNot               // of a kid
-	opIn                // the first kid is one of the others
+	opMatch             // search operator text, such as contains, of two kids, or three with ESCAPE
+	opAnd               // all kids are true
+	opOr                // a kid is true
+	opNot               // the kid is false
+	opIn                // the first kid is one of the other kids
 	opRange             // the first kid is an integer from the second to the third
 	opHas               // the first kid is an item of the second
 	opAny               // an item of the first kid meets the second
@@ -27,9 +27,9 @@ type node struct {
 	kids     []*node
 	parts    []part
 	value    *value
-	double   bool // a text in double quotes
-	pos, end int  // in the condition's text
-	height   int  // of the tree
+	double   bool // the node is a text in double quotes
+	pos, end int  // range of the node in the condition's text
+	height   int  // height of the tree below the node
 }
 
 // part is one of the names, or keys in brackets, that lead to a field.

@@ -19,13 +19,13 @@ const (
 	greaterEqual operator = ">="
 )
 
-// mirrored maps each operator to the one with its sides exchanged.
+// mirrored maps each operator to the operator for exchanged sides.
 var mirrored = map[operator]operator{
 	equal: equal, unequal: unequal, less: greater, lessEqual: greaterEqual, greater: less, greaterEqual: lessEqual,
 }
 
-// holds applies the operator to the outcome of a comparison. If ordered is not set, one
-// of the values is NaN.
+// holds applies the operator to the outcome c of a comparison. If ordered is not set, one of
+// the compared values is NaN.
 func (o operator) holds(c int, ordered bool) bool {
 	switch o {
 	case equal:
@@ -48,8 +48,8 @@ var inverse = map[operator]operator{
 	equal: unequal, unequal: equal, less: greaterEqual, greaterEqual: less, lessEqual: greater, greater: lessEqual,
 }
 
-// bounds is a test of numbers: from lo to hi inclusive, or in set, which ascends, if
-// there is one. not negates it.
+// bounds is a test of numbers. If set is nil, numbers from lo to hi pass, both included.
+// Otherwise numbers in set pass, which is ascending. not negates the test.
 type bounds[T int64 | float64] struct {
 	lo, hi T
 	not    bool
@@ -64,8 +64,8 @@ func (t *bounds[T]) holds(v T) bool {
 	return (t.lo <= v && v <= t.hi) != t.not
 }
 
-// inverted returns the negated test. If t is one side of the integers, it is the other
-// side, so that blocks' bounds can rule it out.
+// inverted returns the negated test. If t passes all integers up to a number, or from a
+// number on, the result has bounds too, so that it can exclude blocks.
 func inverted(t bounds[int64]) bounds[int64] {
 	switch {
 	case t.set != nil, t.not, t.lo == math.MinInt64 && t.hi == math.MaxInt64:
@@ -170,10 +170,10 @@ func floatBoundsOfNumber(o operator, c *value, single bool) (t bounds[float64], 
 	return floatBounds(o, f), !math.IsInf(f, 0)
 }
 
-// always returns the test that all numbers pass, or none.
+// always returns the test that all numbers pass, or that no number passes.
 func always[T int64 | float64](yes bool) bounds[T] { return bounds[T]{lo: 1, not: yes} }
 
-// floatBounds returns the test of a floating-point number against another.
+// floatBounds returns the test of a floating-point number against c.
 func floatBounds(o operator, c float64) bounds[float64] {
 	t := bounds[float64]{lo: math.Inf(-1), hi: math.Inf(1)}
 	switch {
@@ -203,7 +203,7 @@ func floatBoundsOf(o operator, c int64) bounds[float64] {
 	switch compareIntFloat(c, f) {
 	case 0:
 		return floatBounds(o, f)
-	case -1: // c lies below f, above the number before it
+	case -1: // c is between f and the next lower floating-point number
 		switch o {
 		case less, lessEqual:
 			return floatBounds(less, f)
@@ -236,7 +236,7 @@ func compareIntFloat(i int64, f float64) int {
 	return 0
 }
 
-// compare orders two numbers; ordered is false if one is NaN.
+// compare compares two numbers. ordered is false if one of them is NaN.
 func compare(a, b *value) (c int, ordered bool) {
 	switch {
 	case a.kind == kindFloat && math.IsNaN(a.f), b.kind == kindFloat && math.IsNaN(b.f):

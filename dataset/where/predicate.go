@@ -20,8 +20,8 @@ type Predicate struct {
 	scratch scratch
 }
 
-// Parse reads a condition on the rows of a mapping. The error is an *Error for text
-// that is not of the language, or does not fit the schema.
+// Parse reads a condition on the rows of a mapping. If the text is not in the language, or
+// does not fit the schema, the error is an *Error.
 func Parse(text string, m *shred.Mapping) (*Predicate, error) {
 	tree, err := parseTree(text)
 	if err != nil {
@@ -42,8 +42,8 @@ func Parse(text string, m *shred.Mapping) (*Predicate, error) {
 // Columns returns the columns of the mapping that the condition needs, ascending.
 func (p *Predicate) Columns() []int { return p.columns }
 
-// Eval sets for each row of a batch whether the condition holds. vectors are those of
-// Columns, hold len(match) rows, and do not contradict the schema.
+// Eval sets, for each row of a batch, whether the condition is true. vectors are the vectors
+// of Columns. They must have len(match) rows, and must not contradict the schema.
 func (p *Predicate) Eval(vectors []*column.Vector, match []bool) {
 	for i, col := range p.columns {
 		p.vectors[col] = vectors[i]
@@ -84,9 +84,9 @@ func appendBounds(b []Bound, c condition) []Bound {
 	return b
 }
 
-// Before reports whether a value lies before all allowed values in the order of a
-// column's index: numbers by value with NaN last, text by its bytes. The value is
-// encoded as in the column.
+// Before reports whether a value is before all allowed values. encoded is the value as the
+// column encodes it. Numbers are ordered by value, with NaN last, and texts by their bytes,
+// as in a column's index.
 func (b Bound) Before(encoded []byte) bool {
 	switch c := b.test.(type) {
 	case ints:
@@ -100,7 +100,7 @@ func (b Bound) Before(encoded []byte) bool {
 	return false
 }
 
-// After reports whether a value lies after all allowed values.
+// After reports whether a value is after all allowed values.
 func (b Bound) After(encoded []byte) bool {
 	switch c := b.test.(type) {
 	case ints:

@@ -8,16 +8,16 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// scope is what field names are relative to: the rows, or the items of an array or a
-// map.
+// scope has the fields of the rows, or of the items of an array or a map. Names of fields are
+// relative to a scope.
 type scope struct {
 	place  shred.Place
-	keys   int // column of a map's keys, whose items have a key and a value; -1 without one
+	keys   int // column of the keys if the items are of a map; otherwise -1
 	outer  *scope
 	fields map[string]*field
 	order  []*field
 	anys   []*anyOf
-	start  int // number of rows or items before the loaded ones
+	start  int // number of rows or items before the loaded rows or items
 }
 
 func newScope(place shred.Place, keys int, outer *scope) *scope {
@@ -50,11 +50,11 @@ type walk struct {
 	n     *node
 	f     *field
 	place shred.Place
-	path  string   // so far
-	types []string // types of the union at its end, if there are several
+	path  string   // path so far
+	types []string // types of the union at the end of path, if there are several
 }
 
-// field returns the field of a node, the same one for the same path.
+// field returns the field of a node. Nodes with the same path have the same field.
 func (t *translator) field(n *node) (*field, error) {
 	path := t.source(n) + "\x00" + n.text
 	if f := t.scope.fields[path]; f != nil {
@@ -79,7 +79,7 @@ func (t *translator) field(n *node) (*field, error) {
 	return f, nil
 }
 
-// need notes columns that the condition reads.
+// need records that the condition reads columns.
 func (t *translator) need(columns ...int) {
 	for _, c := range columns {
 		t.columns[c] = true
@@ -116,7 +116,7 @@ func (w *walk) walk(parts []part) error {
 	return w.end()
 }
 
-// refuse returns an error at the field.
+// refuse returns an error with the place of the field.
 func (w *walk) refuse(reason string, args ...any) error {
 	return w.refused(w.n, reason, args...)
 }
@@ -176,8 +176,8 @@ func (w *walk) names(path string) error {
 // pass adds a name to the path.
 func (w *walk) pass(name string) { w.path = strings.TrimPrefix(w.path+"."+name, ".") }
 
-// branch moves to the branch of a union that has the values. If there are several, the
-// path names one.
+// branch moves to a branch of a union. If there are several types besides null, path begins
+// with the name of the branch.
 func (w *walk) branch(path string) (rest string, err error) {
 	for !w.place.Raw() && w.place.Type().Kind == shred.KindUnion && w.f.typ == nil {
 		var some, names []string
@@ -287,7 +287,7 @@ func (w *walk) unknown(rest string) error {
 	return w.refuse("%s", reason)
 }
 
-// quotedPath returns a path as the language writes it.
+// quotedPath returns a path in the syntax of the language.
 func quotedPath(path string) string {
 	for _, part := range strings.Split(path, ".") {
 		if part == "" || name(part) != part || part[0] >= '0' && part[0] <= '9' || words[strings.ToLower(part)] {

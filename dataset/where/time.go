@@ -11,7 +11,7 @@ import (
 
 const day = 24 * time.Hour
 
-// timeUnit returns the unit of a type that counts time, 0 for others.
+// timeUnit returns the unit of a type that counts time, or 0 for other types.
 func timeUnit(n *shred.Node) time.Duration { return n.LogicalType().Unit() }
 
 // local reports whether a type's timestamps have no time zone.
@@ -41,8 +41,8 @@ func parseMoment(s string) (t time.Time, zoned, ok bool) {
 	return t, false, false
 }
 
-// dateOfDigits returns the date that a number such as 20250131 means. As days it would
-// be out of range. For other numbers it returns "".
+// dateOfDigits returns the date that a number such as 20250131 probably means: as a number of
+// days it would be out of range. For other numbers it returns "".
 func dateOfDigits(v *value) string {
 	if t, err := time.Parse("20060102", fmt.Sprint(v.i)); err == nil && v.kind == kindInt {
 		return t.Format(time.DateOnly)
@@ -71,7 +71,8 @@ func (p *parser) moment(word string, t token) (*value, error) {
 	return v, nil
 }
 
-// compareTimes orders counts of two units, one of them a multiple of the other.
+// compareTimes compares a units of aUnit with b units of bUnit. One unit is a multiple of the
+// other.
 func compareTimes(a, b int64, aUnit, bUnit time.Duration) int {
 	if aUnit < bUnit {
 		return -compareTimes(b, a, bUnit, aUnit)

@@ -8,9 +8,9 @@ import (
 )
 
 // translator turns the tree of a condition into tests of columns. A condition is true,
-// false or unknown, and a test passes if it is true. Negation applies to each
-// comparison, not to the test: a negated comparison passes if it is false, and a
-// missing value passes neither form.
+// false or unknown, and its test passes if it is true. A negation becomes negated
+// comparisons. The test of a negated comparison passes if the comparison is false. A
+// missing value passes neither a comparison nor its negation.
 type translator struct {
 	text    string
 	mapping *shred.Mapping
@@ -21,7 +21,7 @@ type translator struct {
 // source returns the text of a node.
 func (t *translator) source(n *node) string { return t.text[n.pos:n.end] }
 
-// maxQuoted bounds what messages quote of the condition.
+// maxQuoted bounds the text of the condition that a message quotes.
 const maxQuoted = 60
 
 // quote returns the text of a node for messages, shortened.
@@ -37,8 +37,8 @@ func (t *translator) refused(n *node, reason string, args ...any) error {
 	return refused(t.text, n.pos, reason, args...)
 }
 
-// condition translates a node that is true or false. If negated, the result holds where
-// the node is false.
+// condition translates a node that is true or false. If negated is set, the result is true
+// for rows for which the node is false.
 func (t *translator) condition(n *node, negated bool) (condition, error) {
 	switch n.op {
 	case opNot:
@@ -108,7 +108,7 @@ type term struct {
 	field    *field
 	constant *value
 	computed *computed
-	unit     time.Duration // time unit of a computed number, 0 for others
+	unit     time.Duration // time unit of a computed number; 0 for other terms
 }
 
 // operand returns the term's values, row by row.
@@ -122,8 +122,7 @@ func (t *term) operand() operand {
 	return t.computed
 }
 
-// countedUnit returns the unit of the time that the term counts, 0 if it counts something
-// else.
+// countedUnit returns the unit in which the term counts time, or 0 if it does not count time.
 func (t *term) countedUnit() time.Duration {
 	if t.field != nil {
 		return timeUnit(t.field.typ)
@@ -134,7 +133,8 @@ func (t *term) countedUnit() time.Duration {
 // value makes a constant an operand.
 func (v *value) value(int) value { return *v }
 
-// term translates an expression with a value. A field can be a group, which has none.
+// term translates an expression. The expression has a value, or is a group: a field that is
+// a record, an array or a map.
 func (t *translator) term(n *node) (*term, error) {
 	switch {
 	case n.op == opConst:
@@ -176,7 +176,7 @@ func (t *translator) checkSingle(x *term) error {
 	return nil
 }
 
-// group returns the error for a group in place of a value.
+// group returns the error for a group where a value is needed.
 func (t *translator) group(x *term) error {
 	name := t.quote(x.node)
 	switch x.field.place.Type().Kind {
@@ -214,8 +214,9 @@ func simpleItems(array shred.Place) bool {
 	return some == 1
 }
 
-// any translates a condition on the items of an array or a map, which holds if it does
-// for one of them. If there is no array, neither it nor its negation holds.
+// any translates a condition on the items of an array or a map. The result is true if the
+// condition is true for one of the items. If there is no array, neither the result nor its
+// negation is true.
 func (t *translator) any(array *node, negated bool, items func() (condition, error)) (condition, error) {
 	f, err := t.field(array)
 	if err != nil {

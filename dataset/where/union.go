@@ -2,8 +2,8 @@ package where
 
 import "slices"
 
-// unionTest compares a union of several types with the literal null: it is null if no
-// branch has a value. For all else it returns nil.
+// unionTest translates the comparison of a union of several types with the literal null. The
+// union is null if no branch has a value. For other comparisons it returns nil.
 func (t *translator) unionTest(n *node, o operator, negated bool) (condition, error) {
 	path, null := n.kids[0], n.kids[1]
 	if path.op == opConst {

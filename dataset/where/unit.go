@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// unit returns the unit of the time that a field, or a sum of fields, counts, 0 if it
-// counts something else.
+// unit returns the unit in which a field, or a sum of fields, counts time, or 0 if it does not
+// count time.
 func (t *translator) unit(n *node) (unit time.Duration, err error) {
 	if n.op == opPath {
 		x, err := t.single(n)

@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// kind is the kind of a value as the language sees it.
+// kind is the kind of a value in the language.
 type kind uint8
 
 const (
@@ -38,7 +38,7 @@ func (k kind) number() bool { return k == kindInt || k == kindFloat || k == kind
 // integer reports whether fields of the kind hold integers.
 func (k kind) integer() bool { return k == kindInt || k == kindMoment || k == kindClock }
 
-// computed returns the kind that computations see for a field's values.
+// computed returns the kind that a field's values have in computations.
 func (k kind) computed() kind {
 	switch {
 	case k.integer():
@@ -76,14 +76,14 @@ func kindOf(n *shred.Node) kind {
 	return kindText
 }
 
-// value is a constant, or an operand's value in one row. Its kind decides which fields
-// are in use.
+// value is a constant, or an operand's value in one row. The kind decides which fields are
+// set.
 type value struct {
 	kind  kind
-	i     int64 // also a boolean, 0 or 1, and a stored moment or time of day
+	i     int64 // an integer, a boolean as 0 or 1, or a stored moment or time of day
 	f     float64
-	s     []byte   // also a decimal's stored unscaled number
-	r     *big.Rat // for kindNumber
+	s     []byte   // a text, or a decimal's stored unscaled number
+	r     *big.Rat // a number of kindNumber
 	t     time.Time
 	zoned bool // t was written with a time zone
 }
