@@ -38,11 +38,12 @@ CONCURRENT = ./job ./job/plan ./job/publish ./mapper ./hadoop ./hadoop/pipes ./i
   ./store/cluster ./store/hdfs ./store/location ./store/memstore ./store/webhdfs ./telemetry/lineage
 # Their tests of many schedules, failures and shapes of rows take five times as long under
 # the detector. They run without it, in "make test-all".
-MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending)
+MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory)
 # In these packages, only the tests FEW run under it.
 FEW_IN     = ./dataset ./trevni
 FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
-SEQUENTIAL = $(filter-out $(CONCURRENT) $(FEW_IN),$(TESTED))
+# The package that takes longest is first, and that of the tools is for "make test-all".
+SEQUENTIAL = ./cmd/rowtocol $(filter-out ./cmd/rowtocol ./internal/cmd/% $(CONCURRENT) $(FEW_IN),$(TESTED))
 # End-to-end tests run in a process per area, several at once: an area's tests are those
 # whose names begin with it. Those on HDFS and YARN share one cluster. e2e-others has all
 # that belong to no area.
@@ -141,9 +142,10 @@ matrices:
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout $(UNIT_TIME) -run '$(MATRICES)' $(CONCURRENT)
 
-# The other modules, but for the gate.
+# The other modules, but for the gate, and the tools of the repository.
 modules:
 	@mkdir -p bin/test
+	nice $(call recorded,tools) -- -timeout $(UNIT_TIME) ./internal/cmd/...
 	for m in $(MODULES); do (cd $$m && nice $(call recorded,$@-$$(basename $$m)) -- -timeout $(UNIT_TIME) -skip Gate ./...) || exit; done
 
 gate:
@@ -160,6 +162,9 @@ else
 endif
 
 e2e-run: WHICH = -test.run '$(RUN)'
+# All else gives way to the tests on the cluster, which take longest.
+NICE = nice
+e2e-cluster: NICE =
 e2e-cluster: WHICH = -test.run '^Test(HDFS|YARN)'
 e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,HDFS YARN CFile $(MORE_AREAS) $(SOAK_AREAS)))'
 $(SOAK_AREAS:%=e2e-%): export ROWTOCOL_SOAK ?= $(SOAK)
@@ -171,7 +176,7 @@ run-matches: bin/e2e.test
 
 e2e-run $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%): bin/rowtocol bin/e2e.test
 	@mkdir -p bin/test
-	@cd e2e && ROWTOCOL_STARTER=$$PPID ROWTOCOL_PROGRAM="$(CURDIR)/bin/rowtocol" $(TESTS) --raw-command -- \
+	@cd e2e && ROWTOCOL_STARTER=$$PPID ROWTOCOL_PROGRAM="$(CURDIR)/bin/rowtocol" $(NICE) $(TESTS) --raw-command -- \
 	  $(GO) tool test2json -t -p $@ "$(CURDIR)/bin/e2e.test" -test.v=test2json -test.paniconexit0 -test.timeout=$(E2E_TIME) $(WHICH)
 
 # What took longest in the last "make test".

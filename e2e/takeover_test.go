@@ -204,8 +204,8 @@ func TestStoppedHolder(t *testing.T) {
 	}
 }
 
-// TestHDFSOvertaken does the same on HDFS, at half of the stops with each client.
-func TestHDFSOvertaken(t *testing.T) {
+// TestFaultsOvertaken does the same on HDFS, at half of the stops with each client.
+func TestFaultsOvertaken(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 12_000, "--row-group-size=2MiB")
 	for client, uri := range s.clients() {
 		for i, stop := range stops {

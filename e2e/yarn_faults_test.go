@@ -15,7 +15,7 @@ import (
 // all returns the tests of a soak by name.
 func (y *yarn) all() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
-		"mixed": y.mixed, "killed submit": y.killedSubmit, "detached": y.detached, "interrupted": y.interrupted,
+		"mixed": y.mixed, "detached": y.detached, "interrupted": y.interrupted,
 		"killed child": func(t *testing.T) { y.childEnds(t, syscall.SIGKILL) },
 		"child ends":   func(t *testing.T) { y.childEnds(t, syscall.SIGTERM) },
 		"hung child":   y.hungChild, "killed Java": y.killedJava, "duplicate": y.duplicate, "killed master": y.killedMaster,

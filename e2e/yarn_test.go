@@ -17,13 +17,12 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// TestYARN checks conversions whose tasks run on a cluster, with and without faults. With
-// ROWTOCOL_SOAK it has all faults, and runs on the oldest Hadoop, too.
+// TestYARN checks conversions whose tasks run on a cluster. With ROWTOCOL_SOAK it has all
+// faults, and runs on the oldest Hadoop, too.
 func TestYARN(t *testing.T) {
 	if !soak.Full() {
 		y := newYARN(t, hadooptest.Shared(t))
-		t.Run("mixed", y.mixed)
-		t.Run("killed submit", y.killedSubmit)
+		y.mixed(t)
 		y.wantSmall(t)
 		return
 	}
@@ -36,6 +35,13 @@ func TestYARN(t *testing.T) {
 			y.wantSmall(t)
 		})
 	}
+}
+
+// TestFaultsOfSubmit checks a conversion on a cluster in which processes are killed.
+func TestFaultsOfSubmit(t *testing.T) {
+	y := newYARN(t, hadooptest.Shared(t))
+	y.killedSubmit(t)
+	y.wantSmall(t)
 }
 
 // mailFile returns an Avro file of mail, compressed by a codec.
