@@ -132,7 +132,7 @@ func TestSortedColumns(t *testing.T) {
 		rows = append([][]byte{rows[last]}, rows[:last]...)
 		for _, ends := range [][]int{nil, {1}, {2}, {1, 2}, {last}} {
 			err := convert(t, schema, rows, sorted, ends...)
-			if !isDamageOf(err, damage.Unsupported, "column v", "row 1:", "less than the one before it", "--sorted-by") {
+			if !isDamageOf(err, damage.Unsupported, "column v", "row 1:", "less than the one in the row before", "--sorted-by") {
 				t.Errorf("%s, blocks that end at %v: %v", typ, ends, err)
 			}
 		}

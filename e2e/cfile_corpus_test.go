@@ -14,7 +14,7 @@ var asCFiles = []string{"--format=cfile", "--many-files"}
 // of some.
 func TestCFileCorpus(t *testing.T) {
 	k := newKudu(t)
-	entries := everyNth(realFiles(t, readable, javaRefuses), 4, 1)
+	entries := everyNth(realFiles(t, readable, javaRefuses), 8, 1)
 	converted := convertAll(t, entries, asCFiles...)
 	var recoded int
 	inParallel(len(converted), func(i int) {
@@ -29,7 +29,7 @@ func TestCFileCorpus(t *testing.T) {
 
 	var some []conversion
 	for _, c := range converted {
-		if c.columns > 1 && c.columns <= 80 && c.rows > 0 && len(some) < soak.Rounds(10, 80) {
+		if c.columns > 1 && c.columns <= 80 && c.rows > 0 && len(some) < soak.Rounds(6, 80) {
 			some = append(some, c)
 		}
 	}

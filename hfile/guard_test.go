@@ -224,7 +224,7 @@ func TestIndexDamage(t *testing.T) {
 		{"1000 entries", func(b []byte) []byte { be32(0, 1000)(b); return b }},
 		{"index entry 0 has the bytes 1 to", func(b []byte) []byte { be32(4, 1)(b); return b }},
 		{"index entry 0 has the bytes 0 to 11,", func(b []byte) []byte { be32(8, pointerSize-1)(b); return b }},
-		{"index entry 1 is recorded", func(b []byte) []byte { be32(12, 1000)(b); return b }},
+		{"index entry 1 has the bytes 27 to 1000", func(b []byte) []byte { be32(12, 1000)(b); return b }},
 		{"index entry 1: ", func(b []byte) []byte { b[len(b)-len(row)] = 1; return b }},
 		{"1 bytes after the entries", func(b []byte) []byte { return append(b, 0) }},
 	} {

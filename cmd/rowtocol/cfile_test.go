@@ -60,7 +60,7 @@ func TestFilesOfColumns(t *testing.T) {
 	writePairs(t, dir, "a.avro", 0, 3000)
 	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
 	run("convert", "--row-group-size", "16KiB", "a.avro", "trevni").want(t, 0)
-	run("convert", "--help").want(t, 0, "trevni or cfile or", "trevni: column to keep")
+	run("convert", "--help").want(t, 0, "trevni or cfile or", "trevni: column for which")
 	convert := []string{"convert", "--format", "cfile", "--row-group-size", "16KiB", "a.avro", "cfile"}
 	made := run(convert...)
 	run("convert", "--row-group-size", "16KiB", "a.avro", "cfile").want(t, 9, "format")

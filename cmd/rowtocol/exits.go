@@ -215,7 +215,7 @@ func exitHelp() string {
 	var s strings.Builder
 	for _, e := range exits {
 		indent := strings.Repeat(" ", 12)
-		fmt.Fprintf(&s, "  %-8s  %s\n", e.label(), wrap(plain(e.meaning), 66, indent))
+		fmt.Fprintf(&s, "  %-8s  %s\n", e.label(), wrap(plain(e.meaning), 63, indent))
 		if e.code != 0 {
 			fmt.Fprintf(&s, "%s%s\n", indent, wrap("retry: "+e.retries()+"; "+plain(e.action), 66, indent))
 		}
