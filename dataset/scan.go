@@ -26,9 +26,9 @@ type Scan struct {
 	cursors  cursors
 	assemble *shred.Assembler
 	rest     []span // rows found, without the rows that are being read
-	left     int64  // number of rows still to be read without a gap
-	end      int64  // the row after these rows
-	begun    int64  // the row up to which the assembler may read
+	left     int64  // number of rows of the current span still to be read
+	end      int64  // the row after the current span
+	readEnd  int64  // the row after those that the assembler may read
 	items    int64  // number of items without bytes in earlier rows of the file
 	err      error
 }
@@ -40,10 +40,11 @@ const (
 	maxGapBytes = 4 << 10
 )
 
-// maxRow bounds a row of another schema, in bytes.
+// maxRow is the largest size of a resolved row, in bytes.
 const maxRow = 1 << 30
 
-// Scan checks the query and returns a scan of its rows. Next fails once ctx has ended.
+// Scan checks the query and returns a scan of its rows. Next checks ctx from time
+// to time, and fails if ctx has ended.
 func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 	s := &Scan{schema: q.Schema}
 	var err error
@@ -93,7 +94,8 @@ func (d *Dataset) wanted(s *section, reader *shred.Node) []string {
 	return paths
 }
 
-// withKeys adds the keys to the reader's schema, unless it has fields with these names.
+// withKeys adds the keys that the query chose to the reader's schema, if the schema can be
+// extended. It leaves out a key whose name is that of a field.
 func (s *selection) withKeys(reader *shred.Schema) (*shred.Schema, error) {
 	var fields []shred.NewField
 	for i, k := range s.section.keys {
@@ -108,8 +110,9 @@ func (s *selection) withKeys(reader *shred.Schema) (*shred.Schema, error) {
 	return reader.Extend(fields)
 }
 
-// Schema returns the schema of the rows that Next returns. It returns nil if the dataset
-// is an output that was made without inputs.
+// Schema returns the schema of the rows that Next returns. If the dataset is an
+// output that was made without inputs, Schema returns the schema of the query, which may
+// be nil.
 func (s *Scan) Schema() *shred.Schema { return s.schema }
 
 // Stats returns the figures of the scan so far.
@@ -161,12 +164,12 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 		if dst, err = s.assemble.Row(dst); err != nil {
 			return dst, err
 		}
-		return dst, s.growItems()
+		return dst, s.countItems()
 	}
 	if s.datum, err = s.assemble.Row(s.datum[:0]); err != nil {
 		return dst, err
 	}
-	if err := s.growItems(); err != nil {
+	if err := s.countItems(); err != nil {
 		return dst, err
 	}
 	for {
@@ -185,8 +188,9 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 	}
 }
 
-// growItems adds the last row's items that take no bytes to the growth of its file.
-func (s *Scan) growItems() error {
+// countItems adds the last row's items that take no bytes to the rows of its file, which
+// damage.Growth limits.
+func (s *Scan) countItems() error {
 	items := s.assemble.EmptyItems()
 	if items == s.items {
 		return nil
@@ -229,7 +233,7 @@ func (s *Scan) move() (err error) {
 		}
 	}
 	next := s.rest[0]
-	if next.from < s.begun {
+	if next.from < s.readEnd {
 		err = s.assemble.Skip(int(next.from - s.end))
 	} else {
 		err = s.start()
@@ -241,30 +245,30 @@ func (s *Scan) move() (err error) {
 	return nil
 }
 
-// start moves the columns to the next rows, and tells the assembler to read these rows
-// and the rows after small gaps.
+// start moves the columns to the next span, and tells the assembler to read up to the first
+// large gap, with the small gaps before it.
 func (s *Scan) start() error {
 	from := s.rest[0].from
 	if err := s.cursors.move(from); err != nil {
 		return err
 	}
-	s.begun = s.rest[0].to
+	s.readEnd = s.rest[0].to
 	extent := s.cursors.extent()
 	for _, next := range s.rest[1:] {
-		gap := next.from - s.begun
+		gap := next.from - s.readEnd
 		if gap > maxGap || gap*extent.rowSize > maxGapBytes || next.from >= extent.end {
 			break
 		}
-		s.begun = next.to
+		s.readEnd = next.to
 	}
-	s.assemble.Start(s.begun - from)
-	s.cursors.at = s.begun // the position after the assembler has read these rows
+	s.assemble.Start(s.readEnd - from)
+	s.cursors.at = s.readEnd // the position after the assembler has read these rows
 	return nil
 }
 
 // open opens the columns of a part.
 func (s *Scan) open(f *queryPart) error {
-	s.file, s.end, s.begun, s.items = f, 0, 0, 0
+	s.file, s.end, s.readEnd, s.items = f, 0, 0, 0
 	if err := s.cursors.bind(f); err != nil {
 		return err
 	}

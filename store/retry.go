@@ -22,7 +22,7 @@ const (
 )
 
 // Patience configures how long retryable failures are retried. It should be minutes, because a
-// name node offers a dead data node for minutes.
+// name node still names a dead data node for minutes.
 type Patience struct {
 	// Limit is the time from an operation's first failure to its last try.
 	Limit time.Duration
@@ -45,23 +45,23 @@ func WithRetry(st Store, patience Patience) Store {
 	return p
 }
 
-// Retry calls do until do succeeds, fails for good, or the patience of st ends. If st has no
-// patience, Retry calls do once. It is for uploads: do repeats an upload from the start under
-// another name.
+// Retry calls try until it succeeds or fails for good, or until the patience of st ends. If
+// st has no patience, Retry calls try once. Retry is for uploads: try repeats an upload from
+// the start under another name.
 //
-// The operations that do makes with its context share the patience of the whole call. It
-// begins at the first failure of do or of such an operation.
-func Retry(ctx context.Context, st Store, what string, do func(ctx context.Context) error) error {
+// Operations that use the context given to try share one time limit with the whole call. The
+// time begins at the first failure of try or of such an operation.
+func Retry(ctx context.Context, st Store, what string, try func(ctx context.Context) error) error {
 	if p, ok := st.(*patient); ok {
-		return p.retry(ctx, what, do)
+		return p.retry(ctx, what, try)
 	}
-	return do(ctx)
+	return try(ctx)
 }
 
 type noRetryKey struct{}
 
-// Cleanup returns a context for the removal of unfinished output. It ends a short time after
-// ctx. Calls with this context are not retried.
+// Cleanup returns a context for the removal of unfinished output. The context ends 30 s after
+// the call, or 3 s after ctx if that is earlier. Calls with the context are not retried.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	clean, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), noRetryKey{}, true), cleanupTime)
 	//guard: ends the wait for storage that hangs
@@ -87,7 +87,7 @@ type patient struct {
 
 type budgetKey struct{}
 
-// budget is the time that an operation, and the operations within it, have waited.
+// budget measures the time since the first failure of an operation or of one within it.
 type budget struct {
 	mu      sync.Mutex    // guards the fields below
 	began   time.Time     // the first failure; zero before it
@@ -110,15 +110,15 @@ func (b *budget) skip(d time.Duration) {
 	b.skipped += d
 }
 
-// exhausted is an error at the end of patience. An operation that contains the failed one does
-// not wait again, even if it has another budget.
+// exhausted is the error of an operation whose patience has ended. An operation that contains
+// the failed one does not wait again, even if it has another budget.
 type exhausted struct{ error }
 
 func (e *exhausted) Unwrap() error { return e.error }
 
-// retry calls do until do succeeds, fails for good, or has used up the budget of ctx. If ctx
-// has no budget, retry makes one. do gets a context with the budget.
-func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Context) error) error {
+// retry calls try until it succeeds or fails for good, or until the budget of ctx is used up.
+// If ctx has no budget, retry makes one. The context of try has the budget.
+func (p *patient) retry(ctx context.Context, what string, try func(ctx context.Context) error) error {
 	sleep := Sleep
 	if p.patience.Sleep != nil {
 		sleep = p.patience.Sleep
@@ -129,7 +129,7 @@ func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Co
 		ctx = context.WithValue(ctx, budgetKey{}, b)
 	}
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
-		err := do(ctx)
+		err := try(ctx)
 		//guard: does not retry a host whose name is unknown
 		if errors.Is(err, ErrUnresolved) {
 			return err

@@ -61,12 +61,12 @@ func newReader(s *Scanner, name string, h *Header, maxBlock int64, memory column
 // Header returns the header of the file.
 func (r *Reader) Header() *Header { return r.header }
 
-// Skip passes over the next blocks without decoding them, as long as they have no
-// more than most rows together. It returns the number of rows that it passed over, and
+// Skip passes over the next blocks without decoding them, as long as these blocks have
+// at most limit rows in total. It returns the number of rows that it passed over, and
 // whether there are more blocks.
-func (r *Reader) Skip(ctx context.Context, most int64) (rows int64, more bool, err error) {
+func (r *Reader) Skip(ctx context.Context, limit int64) (rows int64, more bool, err error) {
 	for {
-		n, skipped, err := r.scanner.Skip(ctx, most-rows)
+		n, skipped, err := r.scanner.Skip(ctx, limit-rows)
 		if err == io.EOF {
 			return rows, false, nil
 		}
@@ -85,7 +85,7 @@ func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
 		return nil, nil, err
 	}
 	if size += SyncSize; size > int64(cap(r.block.Data)) {
-		//guard: checks the end of a block before its size is believed
+		//guard: checks the end of a block before memory of its size is allocated
 		if err := r.scanner.CheckEnd(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -107,15 +107,16 @@ func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
 	return &r.block, r.rows, nil
 }
 
-// Grow counts rows of the file, or items without bytes in the rows of the last block. If
-// the file is too small for the total, the error is a *damage.Error: see damage.Growth.
-func (r *Reader) Grow(rows int64) error {
-	r.growth.Rows += min(rows, math.MaxInt64-r.growth.Rows)
+// Grow adds n items without bytes, which the caller found in rows that Next returned, to
+// the rows of the file. Next itself adds the rows of its block. If the file is too small for
+// the total, the error is a *damage.Error: see damage.Growth.
+func (r *Reader) Grow(n int64) error {
+	r.growth.Rows += min(n, math.MaxInt64-r.growth.Rows)
 	return r.growth.Check(r.name, r.block.Offset)
 }
 
 // decode decodes the block. If the codec does not store the decoded size, decode first
-// tries the memory of the last block, or four times the stored size.
+// tries the larger of the memory of the last block and four times the stored size.
 func (r *Reader) decode() (err error) {
 	b := &r.block
 	room, known := r.decoder.StatedRoom(b)
@@ -137,7 +138,7 @@ func (r *Reader) decode() (err error) {
 	}
 }
 
-// keptMemory is the size in bytes up to which memory is always kept for the next block.
+// Memory of at most keptMemory bytes is always kept for the next block.
 const keptMemory = 1 << 20
 
 // fit returns memory of at least n bytes: b, unless it is too small or far too large.

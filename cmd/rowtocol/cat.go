@@ -26,28 +26,29 @@ An argument is a file, a directory or a quoted pattern (*, ?, [a-z]). A
 directory is an output of convert, with its increments in directories named
 increment-…. It must have _SUCCESS, which convert writes last, unless you give
 --partial. The argument - is standard input. A file that you redirect with < may
-be of any kind. A pipe must carry an Avro file, and cat reads it only as far as
-it prints rows. cat prints the rows of several arguments in the order of the
-arguments. It sorts the matches of a pattern by path, and numbers in paths by
-value.
+be of any kind. A pipe must carry an Avro file. cat stops reading the pipe once
+it has printed the rows that you ask for. cat prints the rows of several
+arguments in the order of the arguments. It sorts the matches of a pattern by
+path, where numbers sort by value: part-2 comes before part-10.
 
 A directory may also be a tree: outputs in directories named key=value, such as
 dt=2026-01-01/hour=7. Each key becomes a column after those of the rows. The
 type of the column is long if all values are integers, date if all are dates,
 and otherwise string. The value __HIVE_DEFAULT_PARTITION__ is null, and %XX is
 decoded. If the rows have a field with the name of a key, the field replaces the
-key. All outputs must have the same keys in the same order. Keys begin below the
-directory that you name, at the first wildcard of a pattern, or where several
-arguments differ: for mail/dt=2026-01-01 alone there is no column dt. With
+key. All outputs must have the same keys in the same order. Only a part of a
+path gives keys: for a directory, what is below it; for a pattern, what is from
+its first wildcard on; for several arguments, what is below their common
+directory. So mail/dt=2026-01-01 alone gives no column dt. With
 --where 'dt >= date("2026-01-01")' cat reads only directories that meet the
 condition.
 
 cat reads only the columns that you ask for. With --where it reads the columns
 of the condition, and reads the other columns only where rows match. --columns
-names a field by its path in the schema, without arrays, maps and unions
-(received.host), or by its column (received[]#host). A record stands for all its
-fields. Fields are printed in the order of the schema. With --schema, the names
-in --columns and --where are still those of the files' own schema.
+names a field by its path in the schema (received.host), which leaves out
+arrays, maps and unions, or by its column (received[]#host). A record stands for
+all its fields. Fields are printed in the order of the schema. With --schema,
+the names in --columns and --where are still those of the files' own schema.
 
 --where takes a condition such as  size > 1000 and folder <> 'SPAM'. You may
 write it in the words of SQL or with the operators of C. A condition can also
@@ -57,19 +58,19 @@ and --limit count only the rows that match.
 In JSON, an optional value is the value itself or null, bytes are base64, and
 dates and decimals are strings. With --json-unions, cat prints Avro's own JSON
 encoding, which Avro's libraries read. CSV can hold only simple and optional
-fields: choose them with --columns. A table looks as in rowtocol head. Arrow and
-Parquet keep nested types. A union of several types becomes a dense union in
-Arrow, and a struct with a field for each type in Parquet. Few engines know
-dense unions: use --unions struct for DuckDB and Polars. Spark reads no times of
-day and no nanoseconds from Parquet: use --times spark.
+fields: choose them with --columns. A table looks like that of rowtocol head.
+Arrow and Parquet keep nested types. A union of several types becomes a dense
+union in Arrow, and a struct with a field for each type in Parquet. Few engines
+know dense unions: use --unions struct for DuckDB and Polars. Spark reads no
+times of day and no nanoseconds from Parquet: use --times spark.
 
 With --output, the file gets its name once all rows are written. If cat meets
 damage, it ends with exit code 3; standard output then has the rows before the
 damage. If the program that reads a pipe closes it early, cat ends with exit
 code 0 and without a message. On a terminal, control characters are printed as
-escapes. --stats prints on standard error what was read. --json prints its
-object as the last line of standard error, or on standard output if you give
---output.`
+escapes. --stats prints on standard error what was read. --json prints the
+JSON object of the run as the last line of standard error, or on standard output
+if you give --output.`
 
 const catExample = `  # the first ten rows, all fields
   rowtocol cat --limit 10 mail.columns
@@ -113,7 +114,7 @@ type catFlags struct {
 // addCondition adds the flags that select rows.
 func (f *catFlags) addCondition(flags *pflag.FlagSet) {
 	flags.Var((*conditionValue)(&f.query.Where), "where", "select rows that meet the `condition`; see rowtocol help conditions")
-	flags.BoolVar(&f.partial, "partial", false, "also read directories without _SUCCESS, with all column files in them")
+	flags.BoolVar(&f.partial, "partial", false, "also read directories without _SUCCESS: all column files in them")
 }
 
 // addChoice adds the flags that select rows and fields.
@@ -292,10 +293,10 @@ func (f *catCommand) tellInexact(n shred.Inexact) {
 }
 
 func (f *catCommand) reportRead(in *catInput) {
-	s, index, by := in.stats, "", ""
+	s, index, byIndex := in.stats, "", ""
 	if in.by != nil {
 		index = in.by.Fields()
-		by = ", by the index " + index
+		byIndex = ", by the index " + index
 		s.BytesRead += in.by.BytesRead()
 		s.FileBytes += indexBytes(in.data)
 	}
@@ -311,7 +312,7 @@ func (f *catCommand) reportRead(in *catInput) {
 	}
 	if total := in.total(); total != nil {
 		fmt.Fprintf(f.console, "%d of %s%s; read %s of %s, %d of %s of these columns\n",
-			s.Rows, plural(*total, "row"), by, human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
+			s.Rows, plural(*total, "row"), byIndex, human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
 	} else {
 		fmt.Fprintf(f.console, "%s; read %s of Avro\n", plural(s.Rows, "row"), human(s.BytesRead))
 	}

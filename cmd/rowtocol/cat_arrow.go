@@ -23,7 +23,7 @@ var (
 // formFlags adds the flags that choose the types of Arrow and Parquet.
 func formFlags(cmd *cobra.Command, f *catFlags) {
 	cmd.Flags().StringVar(&f.unions, "unions", "", "`type` of a union of several types in Arrow: dense (the default), or struct, with a field for each type, as in Parquet")
-	cmd.Flags().StringVar(&f.times, "times", "exact", "`types` of timestamps and times of day in Arrow and Parquet: exact; or spark, which makes timestamps microseconds, and times of day integers as in Avro")
+	cmd.Flags().StringVar(&f.times, "times", "exact", "`types` of timestamps and times of day in Arrow and Parquet: exact; or spark: timestamps in microseconds, and times of day as integers, as in Avro")
 	complete(cmd, "unions", unionsChoices...)
 	complete(cmd, "times", timesChoices...)
 }

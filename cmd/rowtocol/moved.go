@@ -12,7 +12,7 @@ import (
 
 // addMoved adds the flag for inputs that DEST knows under other names.
 func addMoved(flags *pflag.FlagSet, moved *[]string) {
-	flags.StringArrayVar(moved, "moved", nil, "`OLD=NEW`: inputs that DEST has below OLD, a directory or the root of a cluster, were moved to NEW; repeatable")
+	flags.StringArrayVar(moved, "moved", nil, "`OLD=NEW`: the inputs of DEST that were below OLD are now below NEW; OLD and NEW are directories, or roots of clusters; repeatable")
 }
 
 // newPlace matches the start of a pair's second path: paths may contain =.

@@ -27,9 +27,10 @@ says how the command's inputs and options differ from those of the output in
 DEST. A job file can name the inputs.
 
 For a tree of directories named key=value, status shows a line for each
-partition, and totals. If DEST does not exist, the exit code is 3. If DEST
-exists but has nothing of rowtocol's, the exit code is 0. Times are in UTC.
-Times of signs of life and of leftovers are by the clock of DEST's storage.`
+partition, and totals. It refuses --input for a tree. If DEST does not exist,
+the exit code is 3. If DEST exists but has nothing of rowtocol's, the exit code
+is 0. Times are in UTC. Times of signs of life and of leftovers come from the
+clock of DEST's storage.`
 
 const statusExample = `  rowtocol status /data/mail.columns
 
@@ -57,10 +58,10 @@ func newStatusCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(cmd)
-	flags.Lookup("incremental").Usage = "suppose that convert has this flag; needs --input"
+	flags.Lookup("incremental").Usage = "say what convert would do with this flag; needs --input"
 	flags.StringArrayVar(&f.req.Inputs, "input", nil, "say what convert would do with this `input`; repeatable")
-	flags.BoolVar(&f.req.Overwrite, "overwrite", false, "suppose that convert has this flag; needs --input")
-	flags.BoolVar(&f.req.Restart, "restart", false, "suppose that convert has this flag; needs --input")
+	flags.BoolVar(&f.req.Overwrite, "overwrite", false, "say what convert would do with this flag; needs --input")
+	flags.BoolVar(&f.req.Restart, "restart", false, "say what convert would do with this flag; needs --input")
 	return cmd
 }
 
@@ -166,7 +167,7 @@ const statusWorkers = 8
 
 // showTree shows the partitions of a tree, and for a partition that cannot be read the error.
 func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Location, tree *publish.Tree) error {
-	//guard: accepts a job file whose inputs are for convert
+	//guard: refuses --input for a tree; ignores inputs of a job file, which are for convert
 	if f.onCommandLine("input") {
 		return usagef("--input needs one destination, and %s is a tree of partitions: name one of them", dest)
 	}

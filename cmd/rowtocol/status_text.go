@@ -48,7 +48,7 @@ func (f *statusCommand) printStatus(r *statusOf) {
 		f.printf("\ndamaged: %s\n", r.Damage)
 	}
 	if len(r.LeftAlone) > 0 {
-		f.printf("\nof no output that can be read, and left alone while something here is not rowtocol's:\n")
+		f.printf("\nfiles of no readable output, which are kept as long as there are files that are not rowtocol's:\n")
 		f.printLeftovers(r.LeftAlone)
 	}
 	f.printForeign(r.Foreign)
