@@ -17,7 +17,7 @@ const (
 	maxWait   = 15 * time.Second
 	// cleanupTime bounds the removal of unfinished output, because the storage may hang.
 	cleanupTime = 30 * time.Second
-	// stoppedTime is the bound after the program was told to stop.
+	// stoppedTime bounds this removal after the program was told to stop.
 	stoppedTime = 3 * time.Second
 )
 
@@ -29,7 +29,7 @@ type Patience struct {
 	// Waiting, if set, is called before each wait. It may be called concurrently.
 	Waiting func(what string, err error, wait time.Duration)
 	// Sleep waits for d. If ctx ends first, it returns the error of ctx. It is nil except in
-	// tests, which do not wait. The time that they skip is counted as waited.
+	// tests, which do not wait. The time that tests skip counts as waited.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 

@@ -74,8 +74,8 @@ type statusOf struct {
 	Increments []outputOf         `json:"increments"`
 	Totals     totals             `json:"totals"` // sums of output and increments, or of all partitions
 	Unfinished []workOf           `json:"unfinished"`
-	Debris     []publish.Leftover `json:"debris"`
-	LeftAlone  []publish.Leftover `json:"left_alone"`
+	Debris     []publish.Leftover `json:"debris"`     // leftovers that clean removes
+	LeftAlone  []publish.Leftover `json:"left_alone"` // files that clean keeps because of foreign files
 	Damage     string             `json:"damage,omitempty"`
 	Foreign    []string           `json:"foreign"`
 	Request    *job.Prospect      `json:"request,omitempty"`
