@@ -13,12 +13,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const cleanLong = `Remove leftovers of dead runs from DEST. clean removes useless leftovers
-immediately. Unfinished work may still be of use: the same convert or submit
-resumes it, and commit may publish it. clean removes unfinished work only if
-nothing in it has changed for the time of --older-than, by the clock of DEST's
-storage. It never removes outputs and valid increments. If a run died while it
-published an output, clean publishes the output, as the next run would.
+const cleanLong = `Remove leftovers of dead runs from DEST. clean removes useless leftovers, such
+as temporary files, immediately. Unfinished work may still be of use: the same
+convert or submit resumes it, and commit may publish it. clean removes
+unfinished work only if nothing in it has changed for the time of --older-than,
+by the clock of DEST's storage. clean never removes an output, or an increment
+of the present output. If a run died while it published an output, clean
+publishes the output, as the next run would.
 
 clean takes the lock of DEST. If another run holds the lock and is alive, the
 exit code is 5. clean never touches files that rowtocol did not write: if DEST
@@ -26,7 +27,8 @@ has any, it cleans only DEST/.rowtocol, and the exit code is 9. In a tree of
 directories named key=value it cleans every partition.
 
 --dry-run takes no lock and changes nothing: it lists what clean could remove,
-and when. It does not know the storage's clock, which only a new file shows.`
+and from what time on. It does not say what clean would remove now: to read the
+clock of the storage, it would have to write a file.`
 
 const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
   rowtocol clean /data/mail.columns

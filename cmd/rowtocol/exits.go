@@ -49,13 +49,13 @@ var exits = []exit{
 	},
 	{
 		code: 3, kind: failure.Input, is: isInput,
-		meaning: "an input is missing, damaged or not convertible, or cat, inspect or lookup read a damaged column file; the message has file, offset and reason",
+		meaning: "an input is missing, damaged or not convertible; or a command that reads, such as cat, found a damaged column file or no finished output; the message names the file, and for damage the offset and reason",
 		action:  "look at the named file: restore it, leave it out, or add `--on-damage`, `--schema` or `--allow-empty`",
 	},
 	{
 		code: 4, kind: failure.Storage, is: isStorage, retry: true,
 		meaning: "storage or network failed, and a retry may help: a time-out, no reachable HDFS node, a full disk, HDFS in safe mode",
-		action:  "run tasks that are not done; else retry with pauses; if that fails, look at the named storage, and at the free space of `--temp-dir`",
+		action:  "retry with pauses; if that fails, look at the named storage and the free space of `--temp-dir`; if `commit` says that tasks are not done, run them first",
 	},
 	{
 		code: 5, kind: failure.Locked, retry: true,
@@ -79,7 +79,7 @@ var exits = []exit{
 	},
 	{
 		code: 9, kind: failure.Foreign, is: isForeign,
-		meaning: "the destination holds the output of another request (the message says what differs), or files that rowtocol did not write",
+		meaning: "the destination holds the output of another request (the message says what differs), or files that rowtocol did not write; a plan no longer fits the destination; or `--output` names an existing file",
 		action:  "name another DEST, repeat the earlier request, replace the output with `--overwrite`, or move away files that rowtocol did not write",
 	},
 	{

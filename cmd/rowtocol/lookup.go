@@ -22,24 +22,26 @@ increments, or a tree of outputs. Each output that has rows needs the index.
 
 A key is the value of the index's field, as cat prints it. For an index on
 several fields, give the values of all fields, or of the first few, separated by
-commas or as a JSON array: 7,SPAM or '["a,b",3]'. You may write a time as the
+commas or as a JSON array: SPAM,7 or '["a,b",3]'. You may write a time as the
 number that is stored, and bytes as x'0aff'. Put -- before keys that begin with
 -. If the only key is -, lookup reads keys from standard input, one per line.
 
 In place of keys you may give --range or --prefix. --range FROM..TO selects the
 keys from FROM to TO, both included. Without FROM or without TO, the range has
 no bound on that side. In a range, write a key that contains .. as a JSON array.
---prefix selects keys that begin with a text. On several fields, the prefix
-applies to the last value that you give. That field must be text or bytes.
+--prefix selects keys that begin with a text. With an index on several fields,
+write the values before it too: --prefix SPAM,ab. The field of the last value
+must be a string, bytes, a fixed or an enum, but neither a decimal nor a
+duration.
 
 Rows are printed in the order of the keys that you give, and rows of one key in
 the order of the dataset. Rows of a range or a prefix are printed in the order
-of the dataset. For these, lookup finds the places of all rows before it reads
-the first row, which takes memory for each row. A key without rows prints
-nothing and is not a failure. If no key has rows, the exit code is that of
---exit-nothing. --columns, --limit and --to work as in cat. --stats prints what
-was read, including the index. --json prints its object as the last line of
-standard error.`
+of the dataset. For a range or a prefix, lookup finds the places of all rows
+before it reads the first row, which takes memory for each row. A key without
+rows prints nothing and is not a failure. If no key has rows, the exit code is
+that of --exit-nothing. --columns, --limit and --to work as in cat. --stats
+prints what was read, including the index. With --json, the JSON object of the
+run is the last line of standard error.`
 
 const lookupExample = `  rowtocol convert --index id --index folder,id mail.avro mail.columns
   rowtocol lookup mail.columns 17 19

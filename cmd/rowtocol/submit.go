@@ -6,10 +6,11 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-const submitLong = `Do what convert does, but run the tasks of the plan on the nodes of a Hadoop
-cluster. The tasks are the map tasks of one MapReduce job on YARN, which prefers
-nodes that hold the input of a task. INPUT and DEST must be on HDFS (hdfs://,
-webhdfs://). This machine needs Hadoop's client programs, "mapred" and "yarn".
+const submitLong = `Convert as convert does, but divide the work into tasks (the plan), and run them
+on the nodes of a Hadoop cluster. The tasks are the map tasks of one MapReduce
+job on YARN. YARN prefers nodes that hold the input of a task. INPUT and DEST
+must be on HDFS (hdfs://, webhdfs://). The machine that runs submit needs
+Hadoop's client programs, "mapred" and "yarn".
 Nothing needs to be installed on the nodes. The output, the exit codes and the
 other flags are those of convert.
 
@@ -19,8 +20,8 @@ other flags are those of convert.
 The same command again continues where an earlier run stopped. It follows the
 job that is under way, and starts a job for the tasks that are not done. A
 signal, or the end of --max-runtime, kills the job. With --detach, submit starts
-the job and ends, and the job continues. Its output is published once "submit
---attach ID", or the same command again, follows the job to its end.`
+the job and ends with 0, and the job continues. To publish the output, run
+"submit --attach ID" or the same command again: it follows the job to its end.`
 
 const submitExample = `  # a directory on HDFS, by the nodes that hold it
   rowtocol submit hdfs:///data/mail hdfs:///data/mail.columns
