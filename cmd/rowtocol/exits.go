@@ -20,8 +20,8 @@ import (
 // exit is one row of the table of exit codes.
 type exit struct {
 	code    int
-	codes   string // label in the table; empty if it is code
-	status  string // status in the JSON object; empty if it is the name of kind
+	codes   string // label in the table; empty if the label is code
+	status  string // status in the JSON object; empty if the status is the name of kind
 	kind    error  // kind of package failure, or nil
 	meaning string
 	retry   bool             // whether a retry may succeed
@@ -44,7 +44,7 @@ var exits = []exit{
 	},
 	{
 		code: 2, status: failure.Defect,
-		meaning: "a defect of rowtocol (also the code of Go itself for a crash)",
+		meaning: "a defect of rowtocol (Go's runtime also ends a crash with this code)",
 		action:  "report all that rowtocol printed; another version of rowtocol can resume with the same command",
 	},
 	{
