@@ -27,8 +27,8 @@ has any, it cleans only DEST/.rowtocol, and the exit code is 9. In a tree of
 directories named key=value it cleans every partition.
 
 --dry-run takes no lock and changes nothing: it lists what clean could remove,
-and from what time on. It does not say what clean would remove now: to read the
-clock of the storage, it would have to write a file.`
+and from what time on. It does not say whether that time has passed: to read
+the clock of the storage, it would have to write a file.`
 
 const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
   rowtocol clean /data/mail.columns

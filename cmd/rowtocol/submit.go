@@ -10,9 +10,8 @@ const submitLong = `Convert as convert does, but divide the work into tasks (the
 on the nodes of a Hadoop cluster. The tasks are the map tasks of one MapReduce
 job on YARN. YARN prefers nodes that hold the input of a task. INPUT and DEST
 must be on HDFS (hdfs://, webhdfs://). The machine that runs submit needs
-Hadoop's client programs, "mapred" and "yarn".
-Nothing needs to be installed on the nodes. The output, the exit codes and the
-other flags are those of convert.
+Hadoop's client programs, "mapred" and "yarn". Nothing needs to be installed on
+the nodes. The output, the exit codes and the other flags are those of convert.
 
 --memory and --workers apply to each task. The container of a task has --memory,
 48 MiB more, and the memory of Java. It has as many vcores as --workers.
