@@ -25,7 +25,9 @@ func (r *Rows) Reset() {
 }
 
 // Cursor reads the rows of a file in order. An error is a *damage.Error, io.EOF after the last
-// row, or an error of the reader. A cursor that failed keeps failing until a seek moves it.
+// row, an error of the reader, or an error about a wrong argument or a closed cursor. A
+// cursor that failed, or is at the end, keeps failing until a seek moves it. A wrong argument
+// changes nothing.
 // A cursor keeps its current data block and the index blocks that lead to it, and does not
 // read them again.
 type Cursor struct {
@@ -36,7 +38,7 @@ type Cursor struct {
 	data       blockReader
 	rows       rowDecoder
 
-	block  Pointer // the loaded block, which rows decodes; zero before the first block
+	block  Pointer // place of the loaded block, which the decoder in rows reads; zero before the first block
 	raw    []byte
 	first  int64 // ordinal of the block's first row
 	inside bool  // the next row is in the block, or follows the block's last row
@@ -61,8 +63,8 @@ func (f *File) Cursor() *Cursor {
 // Ordinal returns the number of the next row.
 func (c *Cursor) Ordinal() int64 { return c.at }
 
-// Read appends up to n > 0 rows to r and returns how many. Before the end it may be fewer
-// than n, but at least one.
+// Read appends up to n > 0 rows to r and returns their number. The number may be less
+// than n even before the end, but is at least one.
 func (c *Cursor) Read(r *Rows, n int) (int, error) {
 	if err := c.ready(); err != nil {
 		return 0, err
@@ -75,7 +77,7 @@ func (c *Cursor) Read(r *Rows, n int) (int, error) {
 	return n, nil
 }
 
-// Skip passes over n rows. It fails if fewer are left.
+// Skip passes over n rows. If fewer rows are left, it fails and does not move.
 func (c *Cursor) Skip(n int64) error {
 	if c.err != nil {
 		return c.err
@@ -89,8 +91,8 @@ func (c *Cursor) Skip(n int64) error {
 	return c.SeekRow(c.at + n)
 }
 
-// skip is Skip, and returns how many of the rows have a value. In a nullable file it therefore
-// reads the blocks.
+// skip passes over n rows and returns how many of them have a value. In a nullable file it
+// therefore reads the blocks, and returns io.EOF at the end if fewer than n rows are left.
 func (c *Cursor) skip(n int64) (values int64, err error) {
 	if !c.f.footer.Nullable {
 		return n, c.Skip(n)
@@ -130,7 +132,7 @@ func (c *Cursor) ready() error {
 func (c *Cursor) advance() error {
 	values := c.f.footer.Values
 	if values == 0 && c.positional == nil {
-		return io.EOF // the blocks hold no rows, such as those of a BloomFile
+		return io.EOF // for example a BloomFile, whose blocks hold no rows
 	}
 	ok, err := c.index.next()
 	switch {
@@ -145,7 +147,7 @@ func (c *Cursor) advance() error {
 	key, p := c.index.block()
 	//guard: rejects a block whose first row in the index is wrong
 	if at := c.index.ordinal(key); at >= 0 && at != c.at {
-		return damage.New(damage.Count, c.f.name, p.Offset, "a block begins with row %d by the index, expected %d", at, c.at)
+		return damage.New(damage.Count, c.f.name, p.Offset, "the index says that a block begins with row %d, expected %d", at, c.at)
 	}
 	return c.load(p, c.at)
 }
@@ -184,7 +186,8 @@ func (c *Cursor) fail(err error) error {
 	return err
 }
 
-// damaged makes err, damage of the loaded block, the cursor's error.
+// damaged records err as the cursor's error, with the place of the loaded block. err is about
+// damage in that block.
 func (c *Cursor) damaged(err error) error {
 	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Row < 0 && e.File == "" {
 		e.Row = c.at

@@ -44,9 +44,9 @@ func TestInconsistentRows(t *testing.T) {
 		reason string
 	}{
 		"a block is missing at the end":   {int32File(false, 6, three, two), damage.Count, "have 5 rows, the footer says 6"},
-		"a block is missing at the start": {int32File(false, 5, two), damage.Count, "row 3 by the index, expected 0"},
-		"a block is missing in between":   {int32File(false, 9, three, at(4, int32Block(4, 1, 2, 3, 4, 5))), damage.Count, "row 4 by the index, expected 3"},
-		"blocks overlap":                  {int32File(false, 4, three, at(2, int32Block(2, 1, 2))), damage.Count, "row 2 by the index, expected 3"},
+		"a block is missing at the start": {int32File(false, 5, two), damage.Count, "the index says that a block begins with row 3, expected 0"},
+		"a block is missing in between":   {int32File(false, 9, three, at(4, int32Block(4, 1, 2, 3, 4, 5))), damage.Count, "the index says that a block begins with row 4, expected 3"},
+		"blocks overlap":                  {int32File(false, 4, three, at(2, int32Block(2, 1, 2))), damage.Count, "the index says that a block begins with row 2, expected 3"},
 		"an extra block":                  {int32File(false, 3, three, two), damage.Count, "the file has 3 rows"},
 		"extra rows":                      {int32File(false, 4, three, two), damage.Count, "a block of 2 rows begins with row 3 of 4"},
 		"another block":                   {int32File(false, 5, three, at(3, int32Block(2, 4, 5))), damage.Count, "begins with row 2, expected 3"},

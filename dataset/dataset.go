@@ -12,11 +12,12 @@ import (
 )
 
 // Dataset is a sequence of rows in column files and Avro files. It is immutable and
-// may be used concurrently; each Scan belongs to one goroutine.
+// may be used concurrently, except that only one query can read a stream. Each Scan
+// belongs to one goroutine.
 type Dataset struct {
 	list     *Listing
 	sections []*section
-	rows     int64
+	rows     int64 // number of rows; -1 if it is not known
 }
 
 // section is consecutive parts whose rows have the same schema.
@@ -24,15 +25,15 @@ type section struct {
 	first, end int            // indexes in Listing.Parts: the first part, and the part after the last one
 	name       string         // path of the output or the file that has the schema
 	schema     string         // text of the schema
-	same       string         // another text of the same schema, which was compared last
+	same       string         // cache: the latest text, other than schema, that proved to be the same schema
 	files      *shred.Mapping // columns of the rows in the files
-	mapping    *shred.Mapping // columns of the rows with the keys of their directories, which come last
+	mapping    *shred.Mapping // columns of the rows, followed by those of the keys of directories
 	keys       []int          // indexes of these keys in Listing.keys
 }
 
 // Open opens the files that List finds as one dataset. It reads the manifests of
-// committed outputs and the headers of other files. The rows may have several schemas:
-// each query checks that the rows it needs have one.
+// committed outputs and the headers of other files. Different rows may have different
+// schemas: each query checks that all rows that it needs have the same schema.
 func Open(ctx context.Context, at []store.Location, o Options) (*Dataset, error) {
 	l, err := List(ctx, at, o)
 	if err != nil {
@@ -80,7 +81,7 @@ func (d *Dataset) last() *section {
 	return &section{}
 }
 
-// addSchema adds part i by the schema in its output's manifest.
+// addSchema adds part i, with the schema in its output's manifest.
 func (d *Dataset) addSchema(r *Output, i int) error {
 	if d.last().is(r.schema) {
 		return nil
@@ -96,7 +97,8 @@ func (d *Dataset) addSchema(r *Output, i int) error {
 	return d.addMapping(r.Path, i, m)
 }
 
-// measure adds part i by the schema and the number of rows in its files.
+// measure adds part i, with the schema and, unless it is an Avro file, the number of rows
+// in its files.
 func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
 	if h, err := d.list.avroHeader(ctx, p); err != nil {
 		return err
@@ -138,12 +140,12 @@ func (d *Dataset) addMapping(name string, i int, m *shred.Mapping) error {
 	return nil
 }
 
-// is reports whether a text is known to be of the section's schema.
+// is reports whether schema is a known text of the section's schema.
 func (s *section) is(schema string) bool {
 	return s.files != nil && (schema == s.schema || schema == s.same)
 }
 
-// differs returns the error for section i, if its rows have another schema than the rows
+// differs returns the error that the rows of section i have another schema than the rows
 // of section i-1.
 func (d *Dataset) differs(i int) error {
 	return damage.New(damage.Schema, d.sections[i].name, -1, "the rows have a different schema than those of %s; --schema resolves them to one", d.sections[i-1].name)
@@ -167,19 +169,19 @@ func (d *Dataset) Mapping() *shred.Mapping {
 	return d.sections[0].mapping
 }
 
-// Path returns the opened path, for messages.
+// Path returns the opened paths, separated by spaces, for messages.
 func (d *Dataset) Path() string { return d.list.Path }
 
 // Parts returns the parts in row order. Do not change them.
 func (d *Dataset) Parts() []Part { return d.list.Parts }
 
-// Outputs returns the committed outputs of the dataset, to which Part.Output is an
-// index.
+// Outputs returns the committed outputs of the dataset. Part.Output is an index into
+// them.
 func (d *Dataset) Outputs() []Output { return d.list.Outputs }
 
-// Spans returns the spans of values of single fields to which a condition limits rows.
-// It returns none if the rows have several schemas. It fails if the condition does not
-// fit the rows.
+// Spans returns ranges of values of single fields. Every row that meets the condition has
+// values in these ranges. If there are no rows, or the rows have several schemas, Spans
+// returns no ranges. Otherwise it fails if the condition does not fit the rows.
 func (d *Dataset) Spans(condition string) ([]where.Span, error) {
 	if len(d.sections) != 1 {
 		return nil, nil

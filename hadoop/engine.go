@@ -23,7 +23,7 @@ import (
 // Options are the options of an Engine.
 type Options struct {
 	// RemoteOptions are the options of all engines. StoreRetry is also how long to wait
-	// for a cluster that does not answer.
+	// for a cluster that does not answer, but at least 10 seconds.
 	task.RemoteOptions
 	// Login is the login that Hadoop's client uses. If it is nil, the environment
 	// decides.
@@ -52,8 +52,8 @@ type Engine struct {
 	jobs   int    // number of jobs started
 }
 
-// New returns an engine. It returns failure.Usage for invalid options, and on a machine
-// without Hadoop's client. It contacts no server.
+// New returns an engine. It returns failure.Usage if options are invalid, or the machine
+// has no Hadoop client. It contacts no server.
 func New(o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -92,20 +92,23 @@ func New(o Options) (*Engine, error) {
 }
 
 const (
-	// minPatience is the least time to wait for a cluster. Hadoop's client needs a second
-	// until it reports that it tries to connect again.
+	// minPatience is the least time to wait for a cluster. Hadoop's client reports
+	// that it tries to connect again only after about a second. A wait that is not clearly
+	// longer could end before that report.
 	minPatience = 10 * time.Second
 	// killTime bounds the time for killing a job when the program is stopped.
 	killTime = 5500 * time.Millisecond
-	// jobDirMaxAge is the age at which the directory of a job that is not running is
-	// removed. Until then the job may be about to start, or a user may attach to it.
+	// jobDirMaxAge is the age at which the directory of any job that is not running is
+	// removed. A younger directory may be that of a job that is about to start, or to which
+	// a user may attach.
 	jobDirMaxAge = 7 * 24 * time.Hour
 )
 
-// Run runs the tasks of batches as a job, and returns when the job has ended. It returns nil
-// if the job succeeded. The error of a task is a task.Failure. If the job of an earlier run
-// is still running tasks of a plan, Run follows that job to its end instead of starting the
-// tasks again. When ctx ends, Run kills the job.
+// Run runs the tasks of batches as a job, and returns when the job has ended. With Detach,
+// it returns task.ErrDetached once the job has started. It returns nil if the job succeeded. The
+// error of a task is a task.Failure. The job of an earlier run may still be running tasks of a
+// plan. With Restart, Run kills that job. Otherwise it follows that job to its end instead of
+// starting the tasks again. When ctx ends, Run kills the job.
 func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {
 	batches = slices.DeleteFunc(slices.Clone(batches), func(b task.Batch) bool { return len(b.Numbers) == 0 })
 	if len(batches) == 0 {
@@ -178,7 +181,7 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 		return nil, err
 	}
 	if plans == nil {
-		return nil, failure.New(failure.Usage, "%s was already followed to its end, or belongs to another user: %s does not exist; a submit of the same INPUT and DEST continues its work", application, h.Origin+h.jobDir(key))
+		return nil, failure.New(failure.Usage, "%s does not exist: %s was already followed to its end, or belongs to another user; to continue its work, submit the same INPUT and DEST", h.Origin+h.jobDir(key), application)
 	}
 	j := &running{key: key, plans: plans, app: e.application(r)}
 	j.app.Found = true
@@ -189,7 +192,7 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 	return attached, e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, report: progress})
 }
 
-// running is a running job.
+// running is a job of this or an earlier run, from its preparation until it is finished.
 type running struct {
 	key    string // part of the names of the job's directory and tag
 	plans  *jobPlans
@@ -222,9 +225,10 @@ func (e *Engine) application(r *report) task.RemoteJob {
 	return app
 }
 
-// proxyURL returns the URL at which the cluster shows an application, which Hadoop's client
-// prints as well. The URL in a report is that of the application's master, which works only
-// while the master runs. The result is empty if the configuration lacks the address.
+// proxyURL returns the URL at which the cluster shows an application. Hadoop's client prints
+// the same URL. The URL in a report is that of the application's master, which works only
+// while the master runs. The result is empty if the configuration has no address, or one that
+// is not that of a host.
 func (e *Engine) proxyURL(id string) string {
 	scheme, key := "http", "yarn.resourcemanager.webapp.address"
 	if e.site.String("yarn.http.policy", "") == "HTTPS_ONLY" {
@@ -249,8 +253,9 @@ func (e *Engine) notify(j *running) {
 	e.o.OnJob(app)
 }
 
-// findEarlier finds the jobs of earlier runs that are running for some of the batches.
-// It removes the directories of jobs that have ended, and those older than jobDirMaxAge.
+// findEarlier finds the jobs of earlier runs that still run tasks of some batches. It also
+// removes directories of jobs that are not running: those of jobs for these batches that have
+// ended, those older than jobDirMaxAge, and those of jobs whose plans' work is gone.
 func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch) ([]*running, error) {
 	created, err := h.jobs(ctx)
 	if err != nil {
@@ -258,18 +263,18 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 	}
 	var matching []*running
 	var tags []string
-	old := make(map[string]bool)
+	removable := make(map[string]bool) // whether to remove a directory if no job with its key is known
 	for _, key := range slices.Sorted(maps.Keys(created)) {
 		plans, err := h.readPlans(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		old[key] = time.Since(created[key]) >= jobDirMaxAge
+		removable[key] = time.Since(created[key]) >= jobDirMaxAge
 		switch {
 		case plans != nil && slices.ContainsFunc(batches, func(b task.Batch) bool { return plans.covers(&b) }):
 			matching = append(matching, &running{key: key, plans: plans})
-		case old[key] || e.workGone(ctx, plans):
-			old[key] = true
+		case removable[key] || e.workGone(ctx, plans):
+			removable[key] = true
 		default:
 			continue
 		}
@@ -286,7 +291,7 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 	for key := range created {
 		r := known[key]
 		//guard: keeps the files of a job that is still running
-		if r == nil && !old[key] || r != nil && !r.ended() {
+		if r == nil && !removable[key] || r != nil && !r.ended() {
 			continue
 		}
 		if err := h.removeJob(ctx, key); err != nil {
@@ -324,8 +329,9 @@ func (e *Engine) workGone(ctx context.Context, plans *jobPlans) bool {
 	return true
 }
 
-// latestByKey returns the applications of jobs by key. It prefers an application that has not
-// ended.
+// latestByKey returns the applications of jobs by key. If several applications have a
+// key, it returns the first that has not ended. If all have ended, it returns the last one in
+// reports.
 func latestByKey(reports []*report) map[string]*report {
 	known := make(map[string]*report)
 	for _, r := range reports {

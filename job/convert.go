@@ -13,13 +13,14 @@ import (
 )
 
 // Convert plans a conversion, runs its tasks and publishes their files. It continues the work
-// of an earlier run of the same request. If the destination holds the output, it does nothing.
-// After an error, the work of finished tasks stays for a rerun if a rerun may succeed.
+// of an earlier run of the same request. If the destination holds the output,
+// Convert only removes leftovers, unless the request asks for a new one: see Request.Anew. After an
+// error, the work of finished tasks stays for a rerun if a rerun may succeed.
 //
 // If damage was allowed and found, Convert publishes the output and returns the outcome with a
-// failure.Losses error. With Incremental, it first publishes an earlier run's work on some of
-// the inputs, as an increment of its own; if a later step fails, it returns the outcome with
-// that increment and the error. Every error has a kind of package failure, except those of a
+// failure.Losses error. With Incremental, an earlier run may have left work on only some of the
+// inputs. Convert then first finishes that work, and publishes it as a separate increment. If a
+// later step fails, it returns the outcome with that increment, and the error. Every error has a kind of package failure, except those of a
 // cancelled context or a defect.
 func Convert(ctx context.Context, r Request) (*Outcome, error) {
 	c := newConversion(&r)
@@ -53,7 +54,8 @@ func (c *conversion) convert(ctx context.Context) error {
 	return nil
 }
 
-// produce makes and publishes one output under the destination's lock.
+// produce makes and publishes one output under the destination's lock. more reports whether
+// inputs are left for another output.
 func (c *conversion) produce(ctx context.Context, claim *publish.Claim) (more bool, err error) {
 	if err := c.update(ctx, claim.State(), claim.CompletedIDs()); err != nil {
 		return false, err
@@ -132,7 +134,7 @@ func explainGone(ctx context.Context, p *manifest.Plan, st store.Store, dir stri
 	if _, gone := st.Stat(clean, dir); !errors.Is(gone, store.ErrNotExist) {
 		return err
 	}
-	return failure.New(failure.Storage, "a commit took, or clean removed, what tasks of plan %s left: %w", p.ID, err)
+	return failure.New(failure.Storage, "the work of plan %s is gone: a commit took it, or clean removed it: %w", p.ID, err)
 }
 
 // claim takes the destination's lock.
@@ -146,8 +148,8 @@ func (c *conversion) claim(ctx context.Context) (*publish.Claim, context.Context
 	return claim, held, err
 }
 
-// release releases a claim after work that ended with err, even if ctx has ended. After
-// success, leftovers only cause a warning.
+// release releases a claim after work that ended with err, even if ctx has ended. It
+// returns err. Leftovers only cause a warning, and after an error not even that.
 func release(ctx context.Context, claim *publish.Claim, err error, out *Outcome) error {
 	if err != nil || ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -174,7 +176,8 @@ func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publ
 	return claim.State(), claim.CompletedIDs(), err
 }
 
-// tidy removes leftovers of earlier runs from a destination. A failure only causes a warning.
+// tidy removes leftovers of earlier runs from a destination. If ctx has ended,
+// it returns the error. Otherwise a failure only causes a warning.
 func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) error {
 	if !state.Leftovers {
 		return nil
@@ -195,7 +198,7 @@ func mendable(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true // the run was stopped, with any error
 	}
-	switch failure.KindOf(err) { // nil is a defect, which a newer version may not have
+	switch failure.KindOf(err) { // nil means a defect of the program, which a newer version may not have
 	case nil, failure.Storage, failure.Refused, failure.Usage, failure.Foreign, failure.Locked:
 		return true
 	}

@@ -174,7 +174,7 @@ func TestResumeWithLessMemory(t *testing.T) {
 	small := r
 	small.Memory = budget.New(smallMemory)
 	_, err := Convert(t.Context(), small)
-	failuretest.Want(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
+	failuretest.Want(t, err, failure.Usage, "--memory 1MiB is needed", "--restart")
 	if left := staged(t, r.Dest, "task-*.json"); len(left) != len(done) {
 		t.Errorf("of %d tasks, %d are left", len(done), len(left))
 	}

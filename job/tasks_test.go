@@ -184,7 +184,7 @@ func TestLateTask(t *testing.T) {
 			s.commit(t)
 		})
 		_, _, err := RunTasks(t.Context(), s.plan, s.optionsOn(late), []int{2})
-		failuretest.Want(t, err, failure.Storage, "a commit took, or clean removed, what tasks of plan "+s.plan.ID+" left")
+		failuretest.Want(t, err, failure.Storage, "the work of plan "+s.plan.ID+" is gone: a commit took it, or clean removed it")
 		wantContents(t, s.st, "/out", s.want)
 		mustRun(t, s.plan, s.r.Options, 2)
 		if out := mustCommit(t, s.plan, s.r.Options); !out.Nothing {

@@ -80,7 +80,7 @@ type RowGroup struct {
 	Rows    int64
 	Outputs []format.Output
 	Spill   *spill.Spill
-	// More is set if the task goes on with further rows, and keeps its memory.
+	// More is set if the task has not ended: it keeps its memory, and further rows may follow.
 	More bool
 }
 

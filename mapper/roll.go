@@ -2,14 +2,16 @@ package mapper
 
 import "github.com/rowtocol/rowtocol/format/column"
 
-// maxGroupRows is the number of rows and items without bytes at which a row group of any
-// size ends. Every reader accepts a file with so many (see damage.Growth). The last row
-// may add 1<<20 items.
+// maxGroupRows bounds the rows of a row group. If the format takes columns, array items
+// without bytes count as rows. At this number the row group ends, even if it is smaller
+// than RowGroupSize. Every reader of this program accepts a file with that many (see
+// damage.Growth). The last row may add 1<<20 items. A sample has no such bound.
 const maxGroupRows = 1<<28 - 1<<20
 
-// row accounts for a shredded row. It closes the blocks that are due, and finishes a
-// full row group. If the row is the last one of its input block, last is that block,
-// whose memory is then free for column blocks.
+// row accounts for a row, and passes it to the RowSink. It closes the blocks that are due,
+// and finishes a full row group. Formats of whole rows use wholeRow instead. last is the
+// row's input block if the row is the final one in it, otherwise nil. row releases the
+// memory of last, so that column blocks can use it.
 func (t *task) row(datum []byte, last *inputBlock) error {
 	if t.whole != nil {
 		return t.wholeRow(datum, last)
@@ -40,7 +42,8 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 	return t.emitGroup()
 }
 
-// emitGroup finishes and emits a row group that is not the last one.
+// emitGroup finishes and emits a full row group. It sets More, because further rows may
+// follow.
 func (t *task) emitGroup() error {
 	done, err := t.finishGroup()
 	if err != nil {
@@ -65,9 +68,10 @@ func (g *group) size() int64 {
 	return size
 }
 
-// full reports, after a row of rowBytes, whether the row group is full. Before it decides,
-// all closed blocks are encoded, so the decision depends only on the rows. Two cheap tests
-// first find most row groups that are not full.
+// full reports, after a row of rowBytes, whether the row group is full. Cheap tests
+// come first: the bound of rows, and two that recognize most row groups that are not full.
+// Otherwise full encodes all closed blocks before it decides, so that the decision depends
+// only on the rows.
 func (g *group) full(rowBytes int) (bool, error) {
 	//guard: bounds the rows of a row group
 	if g.spill != nil && g.rows+g.t.shredder.EmptyItems()-g.empty >= maxGroupRows {

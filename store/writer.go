@@ -9,9 +9,11 @@ import (
 	"os"
 )
 
-// Upload is a new file as a kind of storage writes it. NewWriter turns it into a Writer.
+// Upload is what a kind of storage implements to write a new file. NewWriter makes a Writer
+// of it.
 type Upload interface {
-	// Write writes the next bytes. There is at least one, and never more than promised.
+	// Write writes the next bytes. p is not empty. In total there are never more bytes than
+	// NewWriter was promised.
 	Write(p []byte) (int, error)
 	// Finish commits the file. It has n bytes: the promised number, if one was promised.
 	Finish(ctx context.Context, n int64) error
@@ -35,7 +37,8 @@ type writer struct {
 	done   bool  // committed or aborted
 }
 
-// ready returns and keeps the reason why the writer cannot go on.
+// ready returns the reason why the writer cannot go on, or nil. It keeps the error of a
+// context that has ended.
 func (w *writer) ready(ctx context.Context) error {
 	switch {
 	//guard: stops at the first failed write
@@ -105,7 +108,8 @@ func (w *writer) Abort() error {
 }
 
 // WriteByRename implements WriteFile for a store whose rename is atomic. It writes a temporary
-// file, which rename moves to path. If rename fails, the temporary file is removed.
+// file, which rename moves to path. If rename fails, the temporary file is removed. rename
+// decides whether it replaces a file at path, and makes the new name durable.
 func WriteByRename(ctx context.Context, st Store, path string, data []byte, rename func(temp string) error) error {
 	temp := TempName(path)
 	err := create(ctx, st, temp, data)
@@ -113,17 +117,17 @@ func WriteByRename(ctx context.Context, st Store, path string, data []byte, rena
 		if err = rename(temp); err != nil {
 			clean, cancel := Cleanup(ctx)
 			defer cancel()
-			_ = st.Remove(clean, temp) // if this fails, IsTemp recognizes the name
+			_ = st.Remove(clean, temp) // if this fails, the file stays, and IsTemp recognizes its name
 		}
 	}
-	var ofTemp *fs.PathError
-	if errors.As(err, &ofTemp) {
-		err = ofTemp.Err
+	var tempErr *fs.PathError
+	if errors.As(err, &tempErr) {
+		err = tempErr.Err
 	}
 	return PathError("write", path, err)
 }
 
-// create creates a file of some data.
+// create creates a file with the content data.
 func create(ctx context.Context, st Store, path string, data []byte) error {
 	w, err := st.Create(ctx, path, CreateOptions{Size: int64(len(data))})
 	if err != nil {

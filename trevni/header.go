@@ -22,18 +22,18 @@ const (
 
 	// SchemaKey is the file metadata key of the rows' Avro schema (JSON).
 	SchemaKey = "avro.schema"
-	// AscendingKey is the metadata key that says whether the values of a column with first
-	// values ascend. Its value is a byte: 1 if no value is less than the value before it,
+	// AscendingKey is the metadata key that says whether a column's values ascend. Only a
+	// column whose block table holds first values (trevni.values) has it. Its value is a byte: 1 if no value is less than the value before it,
 	// otherwise 0.
 	AscendingKey = "rowtocol.ascending"
-	// HeaderCRCKey is the file metadata key of the CRC-32C, a fixed32, of the header. For
-	// the CRC, its own four bytes are zero. The key is the first in the file.
+	// HeaderCRCKey is the file metadata key of a CRC-32C (fixed32) of the header. The CRC
+	// is computed with zeros in place of its own four bytes. The key is the first in the file.
 	HeaderCRCKey = "rowtocol.header"
-	// TableCRCKey is the metadata key of the CRC-32C, a fixed32, of a column's
-	// block count and descriptors.
+	// TableCRCKey is the metadata key of a CRC-32C (fixed32) of a column's block count and
+	// descriptors.
 	TableCRCKey = "rowtocol.table"
-	// BlocksCRCKey is the file metadata key of the CRC-32C, a fixed32, of the
-	// CRC-32Cs, fixed32 each, of the stored blocks with their checksums.
+	// BlocksCRCKey is the file metadata key of a CRC-32C (fixed32) over the CRC-32Cs
+	// (fixed32 each) of all stored blocks. The CRC-32C of a block covers its checksum, too.
 	BlocksCRCKey = "rowtocol.blocks"
 )
 
@@ -57,7 +57,8 @@ type KeyValue struct {
 	Value []byte
 }
 
-// keyValue is a KeyValue as JSON for people, with the value as text.
+// keyValue is a KeyValue as JSON for people, with the value as text. Bytes of the value
+// that are not UTF-8 are lost.
 type keyValue struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -79,7 +80,8 @@ func (kv *KeyValue) UnmarshalJSON(b []byte) error {
 // Metadata is a list of pairs in the order of the file, with unique keys.
 type Metadata []KeyValue
 
-// Get returns the value of a key. An empty value is present and not nil.
+// Get returns the value of a key. ok reports whether the key is present. In the metadata
+// of a file, an empty value is not nil.
 func (m Metadata) Get(key string) (value []byte, ok bool) {
 	for i := range m {
 		if m[i].Key == key {
@@ -109,7 +111,8 @@ type Column struct {
 	column.Column
 	// Meta holds all metadata pairs of the column, including unknown ones.
 	Meta Metadata
-	// Codec and Checksum are set for the column, else for the file, else "null".
+	// Codec and Checksum are the column's settings, or those of the file if the column has
+	// none, or "null" if the file has none either.
 	Codec    string
 	Checksum string
 	// Values is set if the block table holds each block's first value.
@@ -137,7 +140,8 @@ type header struct {
 	protected bool
 }
 
-// parseHeader reads a header from d. The file has size bytes. d keeps an error.
+// parseHeader reads a header from d. The file has size bytes. After an error, d.Err
+// returns it.
 func parseHeader(d *decoder, size int64) *header {
 	h := &header{crcAt: -1}
 	m := d.Bytes(min(4, d.Remaining()), "magic")
@@ -196,7 +200,7 @@ func parseStarts(d *decoder, h *header, size int64) {
 	}
 }
 
-// columnKeys holds the keys of columns as shared strings, because a file may have many
+// columnKeys holds frequent keys of columns as shared strings, because a file may have many
 // thousands of columns.
 var columnKeys = map[string]string{
 	keyName: keyName, keyType: keyType, keyArray: keyArray, keyParent: keyParent,
@@ -268,10 +272,10 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 	c.Ascending = c.Values && string(ascending) == "\x01"
 	if parent, ok := c.Meta.Get(keyParent); ok {
 		if c.Parent, ok = byName[string(parent)]; !ok {
-			d.Fail(damage.Header, at, "column %q has the parent %q, which is no array column before it", c.Name, parent)
+			d.Fail(damage.Header, at, "column %q has the parent %q, which is not an array column before it", c.Name, parent)
 		}
 	}
-	//guard: rejects an index of values that are not one per row
+	//guard: rejects first values of a column that does not have one value per row
 	if c.Values && (c.Array || c.Parent >= 0) {
 		d.Fail(damage.Header, at, "column %q has %s, but is an array or a child", c.Name, keyValues)
 	}
@@ -301,9 +305,9 @@ func checkDepth(d *decoder, cols []Column) {
 		if p < 0 {
 			continue
 		}
-		//guard: rejects a parent that is no array
+		//guard: rejects a parent that is not an array
 		if !cols[p].Array {
-			d.Fail(damage.Header, d.Offset(), "column %q has the parent %q, which is no array column", cols[i].Name, cols[p].Name)
+			d.Fail(damage.Header, d.Offset(), "column %q has the parent %q, which is not an array column", cols[i].Name, cols[p].Name)
 			return
 		}
 		//guard: bounds how deep columns nest
@@ -314,7 +318,8 @@ func checkDepth(d *decoder, cols []Column) {
 	}
 }
 
-// resolve returns a setting of a column: the column's, else the file's, else "null".
+// resolve returns a setting of a column: its own, or that of the file if the column has none,
+// or "null".
 func resolve(col, file Metadata, key string) string {
 	if v, ok := col.Get(key); ok {
 		return string(v)
@@ -344,8 +349,9 @@ func newHeader(meta Metadata, cols []Column) (b []byte, crcsEnd int, ends []int)
 	return append(b, make([]byte, 8*len(cols))...), crcsEnd, ends
 }
 
-// columnMeta returns the metadata that describes c. Two pairs need the whole column and come
-// last: AscendingKey and TableCRCKey.
+// columnMeta returns the metadata that describes c. The values of AscendingKey, which only
+// columns with Values have, and TableCRCKey are known only after the whole column was written,
+// so these pairs come last.
 func columnMeta(c *Column, parent string) Metadata {
 	m := Metadata{{keyName, []byte(c.Name)}, {keyType, []byte(c.Type.String())}}
 	if c.Array {

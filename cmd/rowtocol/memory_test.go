@@ -106,7 +106,7 @@ func TestColumnsNeedMemory(t *testing.T) {
 	write(t, filepath.Join(dir, "a.avro"), encodeAvro(t, `{"type":"record","name":"Wide","fields":[`+strings.Join(fields, ",")+`]}`, make([]byte, columns)))
 	for _, args := range []string{"convert a.avro out", "convert --dry-run a.avro out", "plan a.avro out -o plan.json"} {
 		o := rowtocol(t, dir, nil, append(strings.Fields(args), "--memory", "16MiB")...)
-		o.want(t, 1, "4000 columns with blocks of 4096 bytes: too little memory: it needs --memory ", "and has 16MiB")
+		o.want(t, 1, "4000 columns with blocks of 4096 bytes: too little memory: --memory ", "is needed, the limit is 16MiB")
 		need := needed.FindStringSubmatch(o.stderr)
 		if need == nil {
 			t.Fatal(o.stderr)

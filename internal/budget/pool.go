@@ -7,7 +7,8 @@ import (
 )
 
 // Pool is a number of bytes that is divided among all users of memory. Its methods are
-// safe for concurrent use.
+// safe for concurrent use. A nil *Pool has no limit. Only Available, NewShare and NewHeap
+// may be called on it.
 type Pool struct {
 	size int64
 	turn chan struct{} // has an element while no share has the turn
@@ -27,7 +28,7 @@ func New(size int64) *Pool {
 // Size returns the number of bytes of the pool.
 func (p *Pool) Size() int64 { return p.size }
 
-// Available returns the number of bytes that are not reserved. A nil pool has no limit.
+// Available returns the number of bytes that are not reserved.
 func (p *Pool) Available() int64 {
 	if p == nil {
 		return math.MaxInt64
@@ -79,14 +80,15 @@ type Error struct {
 }
 
 // Error implements error. It suggests one and a half times the size that was needed,
-// because later steps need memory too, and a larger pool reserves more.
+// because later steps need memory, too, and with a larger pool the tasks reserve more.
 func (e *Error) Error() string {
-	return fmt.Sprintf("too little memory: it needs --memory %dMiB or so, and has %dMiB", mebibytes(e.Need+e.Need/2), e.Have>>20)
+	return fmt.Sprintf("too little memory: about --memory %dMiB is needed, the limit is %dMiB", mebibytes(e.Need+e.Need/2), e.Have>>20)
 }
 
-// TooLittle returns the message for a need of memory that is known beforehand, in bytes.
+// TooLittle returns the message for a need of memory that is known before the work begins.
+// need and have are in bytes.
 func TooLittle(need, have int64) string {
-	return fmt.Sprintf("too little memory: it needs --memory %dMiB, and has %dMiB", mebibytes(need), have>>20)
+	return fmt.Sprintf("too little memory: --memory %dMiB is needed, the limit is %dMiB", mebibytes(need), have>>20)
 }
 
 // mebibytes converts bytes to MiB, rounded up.

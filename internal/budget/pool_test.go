@@ -60,10 +60,10 @@ func TestErrorSuggestsSize(t *testing.T) {
 		need, have int64
 		want       string
 	}{
-		{64 << 20, 32 << 20, "too little memory: it needs --memory 96MiB or so, and has 32MiB"},
-		{64<<20 + 1, 32<<20 + 1, "too little memory: it needs --memory 97MiB or so, and has 32MiB"},
-		{64<<20 - 1, 32<<20 - 1, "too little memory: it needs --memory 96MiB or so, and has 31MiB"},
-		{1, 0, "too little memory: it needs --memory 1MiB or so, and has 0MiB"},
+		{64 << 20, 32 << 20, "too little memory: about --memory 96MiB is needed, the limit is 32MiB"},
+		{64<<20 + 1, 32<<20 + 1, "too little memory: about --memory 97MiB is needed, the limit is 32MiB"},
+		{64<<20 - 1, 32<<20 - 1, "too little memory: about --memory 96MiB is needed, the limit is 31MiB"},
+		{1, 0, "too little memory: about --memory 1MiB is needed, the limit is 0MiB"},
 	} {
 		if got := (&Error{Need: c.need, Have: c.have}).Error(); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

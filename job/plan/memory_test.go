@@ -60,7 +60,7 @@ func TestMemoryForColumns(t *testing.T) {
 	r.Output.RowGroupSize = 0
 	r.Memory = budget.New(17 << 20)
 	_, err := mustLook(t, r).Plan(t.Context(), "")
-	failuretest.Want(t, err, failure.Usage, "needs --memory 18MiB")
+	failuretest.Want(t, err, failure.Usage, "--memory 18MiB is needed")
 	// No row group is made if its columns do not fit.
 	if s := mustLook(t, r); s.empty != nil {
 		t.Error("a row group was made")
@@ -84,7 +84,7 @@ func TestFits(t *testing.T) {
 		}
 	}
 	err := Fits(p, formats, 93<<20)
-	failuretest.Want(t, err, failure.Usage, "1000 columns with blocks of 65536 bytes: too little memory: it needs --memory 94MiB")
+	failuretest.Want(t, err, failure.Usage, "1000 columns with blocks of 65536 bytes: too little memory: --memory 94MiB is needed")
 	failuretest.Want(t, err, failure.Usage, "has 93MiB; --restart")
 	p.Columns = 10_000
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")

@@ -32,7 +32,7 @@ type contents struct {
 	taken   []string // directories with the work of plans
 }
 
-// sequence returns the highest number of an output.
+// sequence returns the highest Sequence of these outputs, or 0.
 func (c *contents) sequence() (highest int64) {
 	for _, p := range c.pending {
 		highest = max(highest, p.Sequence)
@@ -43,7 +43,7 @@ func (c *contents) sequence() (highest int64) {
 	return highest
 }
 
-// workOf returns the directory of a plan's work that was taken, or an empty string.
+// workOf returns the directory of a plan's work if that was taken, otherwise an empty string.
 func (c *contents) workOf(plan string) string {
 	for _, dir := range c.taken {
 		if takenPlanID(dir) == plan {
@@ -161,7 +161,7 @@ func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan
 	return p, d.wrap(err)
 }
 
-// readPlan is StagedPlan for any directory with the work of a plan.
+// readPlan reads the plan in any directory with a plan's work. Its result is that of StagedPlan.
 func (d *Destination) readPlan(ctx context.Context, dir, id string) (*manifest.Plan, error) {
 	file := path.Join(dir, manifest.PlanName)
 	info, err := d.st.Stat(ctx, file)
@@ -185,10 +185,11 @@ func (d *Destination) readPlan(ctx context.Context, dir, id string) (*manifest.P
 }
 
 // findDead records the staged plans that can never be committed. Their work was left by late
-// tasks of a plan that was published, or by a killed run whose plan is outdated by now.
+// tasks of a plan that was published, or by a run that did not publish its output. The plan of
+// such a run is outdated by now.
 func (d *Destination) findDead(ctx context.Context, s *State) error {
 	if len(s.Outputs()) == 0 {
-		return nil // no output can outdate a plan
+		return nil // there is no output that could outdate a plan
 	}
 	//guard: reports no work as dead while the output is damaged or foreign files are there
 	if s.damage != "" || len(s.foreign) > 0 {
@@ -245,7 +246,7 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 	if err := d.measure(ctx, &w.Leftover, store.Info{Path: dir, Dir: true}, nil); err != nil {
 		return w, err
 	}
-	//guard: uses the time of the directory if no file has one
+	//guard: uses the directory's time if nothing below it has a time
 	if w.Changed.IsZero() {
 		info, err := d.st.Stat(ctx, dir)
 		if err != nil && !store.Absent(err) {
@@ -264,7 +265,8 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 		if !ok || infos[i].Link {
 			return nil
 		}
-		// The result of the last step has the number after that of the last task.
+		// The step after all tasks, which makes the indexes, has the number len(w.Plan.Tasks). Its
+		// result is not a task's.
 		if w.Plan != nil && number >= len(w.Plan.Tasks) {
 			return nil
 		}
@@ -290,9 +292,9 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 	return w, err
 }
 
-// measure adds the size and time of a file or directory and of everything below it to l. It
-// leaves out the directories in except. The time of a directory counts only if it is empty,
-// because moving files out of a directory changes its time, but is no work.
+// measure adds the sizes and the number of a file or directory and of everything below it to l,
+// and keeps the latest time. It leaves out the directories in except. The time of a directory
+// counts only if the directory is empty, because a move of files out of it changes its time, too.
 func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, except map[string]bool) error {
 	l.names++
 	var infos []store.Info

@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 		"no block size":   {func(p *manifest.Plan) { p.BlockSize = 0 }, nil, failure.Input, "column blocks of 0 bytes"},
 		"huge block size": {func(p *manifest.Plan) { p.BlockSize = 1<<30 + 1 }, func(o *Options) { o.Memory = budget.New(1 << 40) }, failure.Input, "column blocks of"},
 		"no row groups":   {func(p *manifest.Plan) { p.Request.Options.RowGroupSize = 0 }, nil, failure.Input, "row groups of 0 bytes"},
-		"memory":          {nil, func(o *Options) { o.Memory = budget.New(5 << 10) }, failure.Usage, "needs --memory 1MiB"},
+		"memory":          {nil, func(o *Options) { o.Memory = budget.New(5 << 10) }, failure.Usage, "--memory 1MiB is needed"},
 		"temporary":       {nil, func(o *Options) { o.TempDir += "/no" }, failure.Usage, "/no does not exist"},
 		"disk": {func(p *manifest.Plan) { p.Ratio, p.Request.Options.RowGroupSize = 1e18, 1<<60 }, nil,
 			failure.Storage, "are needed"},
