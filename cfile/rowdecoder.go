@@ -20,8 +20,8 @@ type rowDecoder struct {
 	f      *File
 	values encoding.Decoder // made for the first block
 	body   int              // offset of the values in the block
-	rows   int
-	left   int // rows that are not read yet
+	rows   int              // number of rows in the block
+	left   int              // number of rows that were not read yet
 
 	bits  encoding.Bits
 	ahead encoding.Values // bits that are decoded, in Fixed
@@ -114,7 +114,8 @@ func (f *File) newDecoder() (encoding.Decoder, error) {
 // ordinal returns the number of the first row, which the block records.
 func (d *rowDecoder) ordinal() int64 { return int64(d.values.Ordinal()) }
 
-// read appends up to n > 0 of the rows that are left to r and returns how many: at least one.
+// read appends up to n > 0 of the rows that are left to r and returns their number. Without an
+// error, the number is at least one.
 func (d *rowDecoder) read(r *Rows, n int) (int, error) {
 	n = min(n, d.left)
 	var err error
@@ -157,7 +158,7 @@ func (d *rowDecoder) readNullable(r *Rows, n int) (int, error) {
 	return len(valid), nil
 }
 
-// validity returns up to n > 0 bits, and at least one, a byte each. The caller adds their
+// validity returns the next 1 to n bits of the bitmap, each as a byte. The caller adds their
 // number to d.used.
 func (d *rowDecoder) validity(n int) ([]byte, error) {
 	if d.used == len(d.ahead.Fixed) {
@@ -171,7 +172,7 @@ func (d *rowDecoder) validity(n int) ([]byte, error) {
 	return bits[:min(n, len(bits))], nil
 }
 
-// nth returns the index of the 1 after n others. valid has more than n.
+// nth returns the index of the 1 in valid that follows n other ones. valid has more than n.
 func nth(valid []byte, n int) int {
 	for i, v := range valid {
 		if n -= int(v); n < 0 {

@@ -156,8 +156,9 @@ func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
 // scanRows is how many rows are decoded at a time in the search for a value.
 const scanRows = 512
 
-// scanBlock loads the block of c.index and moves before its first value that is not less than
-// that of the key. If there is none, found is false and the cursor is after the block.
+// scanBlock loads the block of c.index and moves before the first value in it that is not
+// less than the key's. If there is no such value, found is false and the cursor is after the
+// block.
 func (c *Cursor) scanBlock(key []byte) (found, exact bool, err error) {
 	_, p := c.index.block()
 	if err := c.load(p, -1); err != nil {
@@ -178,8 +179,8 @@ func (c *Cursor) scanBlock(key []byte) (found, exact bool, err error) {
 	return false, false, nil
 }
 
-// scratchFind returns the first of the n values of scratch that is not less than that of the
-// key, n if there is none, and whether it is equal.
+// scratchFind returns the first of the n values of scratch that is not less than the
+// key's, or n if there is no such value. equal reports whether the two are equal.
 func (c *Cursor) scratchFind(n int, key []byte) (i int, equal bool) {
 	t := c.f.footer.Type
 	compare := func(i int) int {

@@ -37,7 +37,8 @@ const (
 	maxPause = 30 * time.Second
 )
 
-// start submits a job for batches and follows it to its end.
+// start submits a job for batches and follows the job to its end. With Detach, it returns
+// task.ErrDetached once the job is started.
 func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jobProgress) error {
 	j, file, err := e.prepare(ctx, h, batches)
 	if file != "" {
@@ -188,7 +189,7 @@ type quiet struct {
 }
 
 // checkQuietJob checks on the job of a client that prints nothing. hangs reports whether
-// the client should be stopped. If it started no job, cause is the error.
+// the client should be stopped. If the reason is that it started no job, cause is the error.
 func (e *Engine) checkQuietJob(ctx context.Context, key string, o *output, s *quiet) (hangs bool, cause error) {
 	s.ticks++
 	if o.app.ID == "" {
@@ -258,7 +259,8 @@ func (e *Engine) findJob(ctx context.Context, key string) (task.RemoteJob, error
 	return task.RemoteJob{}, err
 }
 
-// follow follows a job of another run to its end.
+// follow follows a job of another run to its end. With Detach, it only reports the job, and returns
+// task.ErrDetached.
 func (e *Engine) follow(ctx context.Context, h *home, j *running, m *jobProgress) error {
 	e.notify(j)
 	if e.o.Detach {

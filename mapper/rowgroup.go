@@ -18,10 +18,10 @@ type group struct {
 	err   error // error of a column block, which ends the row group
 	empty int64 // number of items without bytes before the row group
 	// upper is an upper bound of the bytes of the outputs if the row group ended
-	// now. Each row only adds to upper. It is computed exactly when it passes
-	// RowGroupSize.
+	// now. Each row adds to upper. When upper passes RowGroupSize, full computes it
+	// from the blocks.
 	upper int64
-	// perByte is the most bytes of outputs per byte of row. 0 means no bound.
+	// perByte bounds the bytes of outputs for each byte of a row. 0 means no bound.
 	perByte int64
 	// origins say where the rows come from, for errors about values that the format
 	// cannot hold.

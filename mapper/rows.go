@@ -36,8 +36,8 @@ func (t *task) openRows(w format.RowWriter) (err error) {
 	return err
 }
 
-// wholeRow adds the last shredded row to the row group, and finishes the row group if it
-// is full.
+// wholeRow adds the row that was shredded to the row group, and finishes a full row group.
+// last is as for row.
 func (t *task) wholeRow(datum []byte, last *inputBlock) error {
 	if len(t.bufs.Due()) > 0 {
 		t.bufs.Reset()

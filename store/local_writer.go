@@ -46,7 +46,7 @@ func reserve(f file, size int64) error {
 	return nil
 }
 
-// writeBehind is after how many bytes the kernel is told to write them to disk.
+// writeBehind is the number of written bytes after which the kernel is told to write them to disk.
 const writeBehind = 4 << 20
 
 // localWriter writes directly to its file; callers do their own buffering.

@@ -76,7 +76,8 @@ func (h *Heap) Close() {
 	h.Release(n)
 }
 
-// reserveHeap is Reserve for memory on the heap. It collects garbage if necessary.
+// reserveHeap reserves memory on the heap. If the pool has no room for it besides the garbage,
+// reserveHeap runs the collector before it returns.
 func (p *Pool) reserveHeap(n int64) error {
 	if err := p.Reserve(n); err != nil {
 		return err

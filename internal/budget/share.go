@@ -49,8 +49,9 @@ func (s *Share) Try(n int) []byte {
 }
 
 // Take returns a piece like Try. If the piece does not fit the share, Take waits for the turn. In
-// the turn it can take all memory that is left in the pool. It returns an *Error if that is not
-// enough, or the error of ctx. Before a call, give back all pieces that are not needed.
+// the turn it can take all memory that is left in the pool. If that memory is not enough, Take
+// returns an *Error. If ctx ends while Take waits, it returns the cause. Before a call, give back
+// all pieces that are not needed.
 func (s *Share) Take(ctx context.Context, n int) ([]byte, error) {
 	size := roundUp(n)
 	s.mu.Lock()
@@ -162,7 +163,7 @@ func (s *Share) dropFree(more int64) {
 }
 
 // returnExtra returns unused memory beyond the share to the pool, and ends the turn when
-// all is returned. The caller holds s.mu.
+// the share has none of it left. The caller holds s.mu.
 func (s *Share) returnExtra() {
 	if !s.turn {
 		return
