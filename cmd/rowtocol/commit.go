@@ -12,17 +12,17 @@ import (
 )
 
 const commitLong = `Publish the files that the tasks of a plan made. commit checks that all tasks
-are done and that their files are unchanged, and publishes the files in DEST in
-one step: as its output, or as an increment if the plan is incremental. The same
-commit again does nothing.
+are finished and that their files are unchanged. Then it publishes the files in
+DEST in one step: as an increment if the plan is incremental, otherwise as the
+output. If you commit the same plan again, commit does nothing.
 
-If a task is not done, the exit code is 4: run the tasks that the message names,
-then commit again. If an input changed since the plan was made, the exit code is
-3. If the plan or a task's files were altered, it is 9. If DEST got another
-output or an increment since the plan was made, it is 9, too. But an incremental
-plan may be committed after other increments that have none of its inputs. If
-tasks left out damaged input, as --on-damage allowed, commit publishes the
-output and ends with 8.`
+If a task is not finished, the exit code is 4: run the tasks that the message
+names, then commit again. If an input changed since the plan was made, the exit
+code is 3. If the plan or a task's files were altered, it is 9. If DEST got
+another output or an increment since the plan was made, it is 9, too. But an
+incremental plan may be committed after other increments that have none of its
+inputs. If tasks left out damaged input, as --on-damage allowed, commit
+publishes the output and ends with 8.`
 
 // commitCommand is rowtocol commit.
 type commitCommand struct {

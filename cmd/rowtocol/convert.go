@@ -24,18 +24,18 @@ the same schema. If their schemas differ, --schema names one schema, and convert
 resolves all inputs to it by Avro's rules. With --incremental and --partitioned,
 convert resolves new inputs to the schema of the output in DEST.
 
-convert writes DEST/_SUCCESS last, with a list of the output's files. A program
-that reads only the listed files never sees part of a dataset. The same job
-again does nothing, or resumes the work of a run that was interrupted. If DEST
-holds the output of other inputs or options, convert ends with exit code 9. With
---overwrite it replaces that output; rows of inputs that no longer exist are
-then lost. See rowtocol help exit-codes.
+The last file that convert writes is DEST/_SUCCESS, which lists the output's
+files. A program that reads only the listed files never sees part of a dataset.
+If you run the same job again, convert does nothing, or resumes the work of a
+run that was interrupted. If DEST holds the output of other inputs or options,
+convert ends with exit code 9. With --overwrite it replaces that output; rows of
+inputs that no longer exist are then lost. See rowtocol help exit-codes.
 
 With --incremental, convert takes only the inputs that DEST does not have yet.
 They become an increment: a directory in DEST with its own _SUCCESS, next to the
 output and the other increments. Commands that read DEST read all of these
-together. If an input changed after it was converted, the exit code is 3. It is
-no error if an input was deleted after it was converted.` + partitionedLong
+together. If an input changed after it was converted, the exit code is 3. Inputs
+that were converted may be deleted.` + partitionedLong
 
 const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns
@@ -94,8 +94,8 @@ func (c *convertCommand) add(cmd *cobra.Command) {
 	c.addPlaces(flags)
 	c.requestFlags.add(cmd)
 	flags.BoolVar(&c.req.Overwrite, "overwrite", false, "replace the output and all increments that DEST has")
-	flags.BoolVar(&c.partitioned, "partitioned", false, "convert the new files of each key=value directory of INPUT, which must be one directory, into the directory of the same name in DEST")
-	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, make one new output of each partition that differs or has increments")
+	flags.BoolVar(&c.partitioned, "partitioned", false, "INPUT must be one directory: convert the new files of each of its key=value directories into the directory of the same name in DEST")
+	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, make one new output of each partition whose inputs, format or schema changed, or that has increments")
 	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew instead of resuming unfinished work; with --overwrite, convert again even if DEST already holds the output")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "print what would be converted, and change nothing")
 	c.watchers.add(flags)

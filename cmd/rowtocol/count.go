@@ -7,8 +7,8 @@ import (
 )
 
 const countLong = `Print the number of rows of column files, outputs and Avro files. With --where,
-count only rows that meet the condition, and read only the columns of the
-condition (see rowtocol help conditions).
+the command counts only rows that meet the condition, and reads only the columns
+of the condition (see rowtocol help conditions).
 
 Without a condition, count reads only _SUCCESS and the headers of files, and in
 Avro files the start of each block. It decompresses nothing, and does not notice

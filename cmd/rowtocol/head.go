@@ -13,9 +13,9 @@ standard input is a pipe, it must carry an Avro file.
 The first thousand rows decide how wide the columns of the table are. On a
 terminal, head shortens long cells in the middle and leaves out columns that do
 not fit. Elsewhere it prints all cells in full. A null is an empty cell, and an
-empty text is "". Fields with more than one value are JSON.
+empty text is "". Lists and records are JSON.
 
---columns, --where, --schema and the other values of --to work as in cat, which
+--columns, --where, --schema and the other formats of --to work as in cat. cat
 can also print other rows than the first.`
 
 const headExample = `  rowtocol head mail.columns

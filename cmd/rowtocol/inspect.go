@@ -23,16 +23,16 @@ import (
 const inspectLong = `Show the header of a column file and a table of its columns. For a directory,
 show the sums over all files of the output, and the share of each column. For
 several arguments, patterns and trees of directories (see rowtocol cat --help),
-show the sums over all outputs. With --json, the figures of each output are
-printed as well.
+show the sums over all outputs. With --json, inspect also prints the figures of
+each output.
 
-The number of values in a column of lists or optional values is known only once
-its stored lengths are read. For a file, inspect reads them. For a directory it
-reads them only with --count, because this reads most of the data.
+To know the number of values in a column of lists or optional values, inspect
+must read the stored lengths. For a file, it always reads them. For a directory
+it reads them only with --count, because it then reads most of the data.
 
 With --html, inspect writes the figures as one page for a browser, which loads
-nothing from elsewhere. The page has a tree of the columns, a table to sort and
-filter, and the row groups. If inspect meets damage, it writes no page. It
+nothing from elsewhere. The page has a tree of the columns, a table that you can
+sort and filter, and the row groups. If inspect meets damage, it writes no page. It
 replaces an existing file only if the file is such a page.
 
 For an Avro file, inspect shows the codec, the blocks and the metadata. To do

@@ -10,10 +10,9 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/stats"
 )
 
-const statsLong = `Print figures about each column: how many values there are, how many are
-missing, and how many are distinct; the least, the largest and the mean value;
-the lengths of texts in bytes, and of lists and maps in items; and the number of
-NaNs.
+const statsLong = `Print figures about each column: the numbers of values, of nulls and of distinct
+values; the least, the largest and the mean value; the lengths of texts in
+bytes, and of lists and maps in items; and the number of NaNs.
 
 Enums are compared by symbol, dates and decimals by value. The number of
 distinct values is an estimate. It is nearly exact up to a few thousand, and

@@ -16,13 +16,13 @@ import (
 )
 
 const taskLong = `Run tasks of a plan, and leave their files for "rowtocol commit" in a directory
-below DEST/.rowtocol, which readers ignore. Tasks are independent: they may run
-in any order, on several machines, twice, or twice at once. task does not repeat
-a finished task.
+below DEST/.rowtocol, which readers ignore. Tasks are independent. They may run
+in any order and on several machines, and one task may run several times, even
+at the same time. If a task is already finished, it does not run again.
 
 --task names tasks by their numbers. --share I/N runs task I and each N-th task
-after it. The plan may have any number of tasks: the shares 0/N to N-1/N
-together are all of them.`
+after it. The shares 0/N to N-1/N together run all tasks, no matter how many the
+plan has.`
 
 // taskCommand is rowtocol task.
 type taskCommand struct {

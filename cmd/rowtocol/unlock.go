@@ -17,9 +17,9 @@ lock; rowtocol status prints its ID. unlock first watches for a sign of life for
 the holder gives a sign of life, or if another run has the lock by now, the exit
 code is 5.
 
-Nothing is lost if the holder is alive after all. It notices before its next
-change that it has lost the lock, and ends with exit code 5. The next run
-resumes its finished work.`
+If the holder is alive after all, nothing is lost. Before its next change the
+holder notices that it has lost the lock, and ends with exit code 5. The next
+run resumes the work that the holder finished.`
 
 // unlocked is the result of unlock in the final JSON object.
 type unlocked struct {

@@ -34,18 +34,17 @@ With --against, verify also decodes the inputs with an independent library, and
 compares every row with the row from the columns. The library is goavro, or
 hamba/avro for rows that goavro cannot decode or that convert --schema resolved.
 If verify finds damage in the columns, it ends without this comparison. For an
-output with increments, or for a tree, give the inputs of all outputs. Neither
-library can decode every sound Avro file: verify counts the rows that neither
-can decode, and names them as not compared. verify also names files in INPUT
-from which the output was not made, even hidden files and files that are not
-Avro.
+output with increments, or for a tree, give the inputs of all outputs. There are
+sound Avro files that neither library can decode: verify counts the rows that
+neither can decode, and reports them as not compared. verify also names files in
+INPUT that the output was not made from, even hidden files and files that are
+not Avro.
 
 Before you delete inputs, run verify with --require-complete. The exit code is
 then also 6 if rows were not compared, if INPUT has files that the output was
-not made from, or if the output lacks damaged ranges that --on-damage left out.
-The same holds for fields that the output lacks, and for values whose type or
-number the conversion changed. Without --require-complete, all these are only
-reported.`
+not made from, if the output lacks damaged ranges that --on-damage left out, if
+it lacks fields, or if the conversion changed the type or the number of values.
+Without --require-complete, verify only reports all these.`
 
 // verifyCommand is rowtocol verify.
 type verifyCommand struct {
@@ -68,8 +67,8 @@ func newVerifyCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "compare with this `INPUT`, row by row: a file, directory or pattern; repeatable")
-	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "end with exit code 6 also if a row or file of --against was not compared or is not in the output")
-	cmd.Flags().Var(&f.maxBlock, "max-input-block", "largest decompressed input block")
+	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "also end with exit code 6 if a row was not compared, or if the output lacks or changed anything of --against")
+	cmd.Flags().Var(&f.maxBlock, "max-input-block", "limit for a decompressed block of an input")
 	return cmd
 }
 
