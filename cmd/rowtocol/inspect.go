@@ -32,8 +32,8 @@ it reads them only with --count, because it then reads most of the data.
 
 With --html, inspect writes the figures as one page for a browser, which loads
 nothing from elsewhere. The page has a tree of the columns, a table that you can
-sort and filter, and the row groups. If inspect meets damage, it writes no page. It
-replaces an existing file only if the file is such a page.
+sort and filter, and the row groups. If inspect meets damage, it writes no page.
+It replaces an existing file only if the file is such a page.
 
 For an Avro file, inspect shows the codec, the blocks and the metadata. To do
 so, it reads and decompresses the whole file. The argument - is an Avro file on

@@ -71,7 +71,7 @@ func (c *taskCommand) tasksOf(plan *manifest.Plan) ([]int, error) {
 	numbers := slices.DeleteFunc(c.numbers, again())
 	for _, n := range numbers {
 		if n < 0 || n >= len(plan.Tasks) {
-			return nil, usagef("--task: there is no task %d in plan %s, which has %d, numbered from 0", n, plan.ID, len(plan.Tasks))
+			return nil, usagef("--task: there is no task %d in plan %s, which has %d tasks, numbered from 0", n, plan.ID, len(plan.Tasks))
 		}
 	}
 	return numbers, nil

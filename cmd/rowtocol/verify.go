@@ -84,8 +84,8 @@ type verified struct {
 	Damage     []*reported     `json:"damage"`          // in file order
 	Unverified []string        `json:"unverified"`      // files whose blocks have no valid checksum
 	Against    *witness.Result `json:"against,omitempty"`
-	// Complete is set if --against compared every row, and the output lacks nothing of its
-	// files.
+	// Complete is set if every row was compared, and the output lacks nothing of the files of
+	// --against.
 	Complete *bool `json:"complete,omitempty"`
 	// NotContained lists files of --against that the output does not hold. NotNamed lists
 	// files that the output was made from and that --against does not name.
