@@ -8,7 +8,7 @@ SOAK      ?= 100
 SOAK_FUZZ ?= 2m
 SAMPLE    ?= bin/sample
 # Processes of tests at once; most of them wait most of the time.
-JOBS      ?= 5
+JOBS      ?= 6
 # The processor core of bench-hfile.
 CORE      ?= 0
 # These end what hangs. They are long because most tests share the machine with others.
@@ -44,8 +44,8 @@ MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|Fa
 # In these packages, only the tests FEW run under it.
 FEW_IN     = ./dataset ./trevni
 FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
-# The package that takes longest is first, and that of the tools is for "make test-all".
-SEQUENTIAL = ./cmd/rowtocol $(filter-out ./cmd/rowtocol ./internal/cmd/% $(CONCURRENT) $(FEW_IN),$(TESTED))
+# The rest, but for the command line ("commands") and the tools, which are for "make test-all".
+SEQUENTIAL = $(filter-out ./cmd/rowtocol ./internal/cmd/% $(CONCURRENT) $(FEW_IN),$(TESTED))
 # End-to-end tests run in a process per area, several at once: an area's tests are those
 # whose names begin with it. Those on HDFS and YARN share one cluster. e2e-others has all
 # that belong to no area.
@@ -76,7 +76,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test test-all unit race matrices modules gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers bench-hfile memory mail dist dist-check lint clean
+.PHONY: build sample test test-all commands unit race matrices modules gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers bench-hfile memory mail dist dist-check lint clean
 
 build: bin/rowtocol
 
@@ -114,7 +114,7 @@ endef
 test:
 	@echo 'make test takes about 8 minutes on two cores; "make test-all" has what is left out here.'
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
-	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) race unit)
+	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) commands race unit)
 
 # What "make test" leaves out: clusters that are secure, hang or fail, calls that fail,
 # kills, MATRICES, other modules, fuzzing beyond the seeds, and the gate.
@@ -131,7 +131,7 @@ race:
 	nice $(TESTS) -- $(RACE) $(FAST) -skip '$(MATRICES)' $(CONCURRENT)
 	nice $(call recorded,race-few) -- $(RACE) $(FAST) -run '$(FEW)' $(FEW_IN)
 
-# What the race detector does not run. It allocates, too, so the test of mapper that
+# What the race detector does not run, but for "commands". The detector allocates, too, so the test of mapper that
 # counts runs here as well, and must be there.
 unit:
 	$(if $(TESTED),,$(error go list finds no packages))
@@ -139,6 +139,10 @@ unit:
 	nice $(TESTS) -- $(FAST) $(SEQUENTIAL)
 	nice $(call recorded,unit-few) -- $(FAST) -skip '$(FEW)' $(FEW_IN)
 	nice $(GO) test $(FAST) -run Alloc ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 1 }'
+
+commands:
+	@mkdir -p bin/test
+	$(TESTS) -- $(FAST) ./cmd/rowtocol
 
 matrices:
 	@mkdir -p bin/test
@@ -164,7 +168,7 @@ else
 endif
 
 e2e-run: WHICH = -test.run '$(RUN)'
-# All else gives way to the tests on the cluster, which take longest.
+# All else gives way to these and to "commands", which take longest and wait most.
 NICE = nice
 e2e-cluster: NICE =
 e2e-cluster: WHICH = -test.run '^Test(HDFS|YARN)'
@@ -196,7 +200,7 @@ hdfs:
 soak:
 	@echo '$(SOAK)' | grep -qxE '[1-9][0-9]*' || { echo 'SOAK=$(SOAK) is not a number of kills' >&2; exit 1; }
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(SOAK_FUZZ)'
-	@export ROWTOCOL_SOAK=$(SOAK); $(call RUN_TESTS,E2E_TIME=0 UNIT_TIME=0 FUZZ='$(SOAK_FUZZ)' $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) clusters race unit matrices modules fuzz)
+	@export ROWTOCOL_SOAK=$(SOAK); $(call RUN_TESTS,E2E_TIME=0 UNIT_TIME=0 FUZZ='$(SOAK_FUZZ)' $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) clusters commands race unit matrices modules fuzz)
 	@$(MAKE) --no-print-directory mutants
 	@$(MAKE) --no-print-directory dist-check
 
