@@ -36,8 +36,8 @@
 // header, and the block tables and blocks of the columns in question. Columns of remote
 // files are read in pieces: ranges of the file that do not pass the end of the column.
 // The next piece is read while the current one is decoded. Block tables and small
-// columns, of which there may be thousands, are read through the stream that storage
-// keeps for nearby reads. A part that is verified is read through that stream as well.
+// columns, possibly thousands, are read through the stream that storage keeps for nearby
+// reads. A part that is verified is read through that stream as well.
 //
 // Some rows at a time, an Avro file becomes in-memory parts, in a format without
 // compression and checksums. Rows that are resolved to another schema before they become

@@ -151,8 +151,8 @@ func (s *Scanner) keep(err error) error {
 }
 
 // Skip passes over the next block if it has no more than most rows. It returns how many rows
-// the block has and whether it was skipped. Of a large block in a file, Skip reads only
-// the head and the end. Its errors are those of Next.
+// the block has and whether it was skipped. If the block is large, Skip reads only its head
+// and its end. Its errors are those of Next.
 func (s *Scanner) Skip(ctx context.Context, most int64) (rows int64, skipped bool, err error) {
 	h, err := s.head(ctx)
 	if err != nil || h.rows > most {

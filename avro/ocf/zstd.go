@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// zstdWindow is the window that every decoder must accept, whatever the limit.
+	// zstdWindow is the window that every decoder must accept, even beyond the limit.
 	// Decoding in one call takes no memory for the window.
 	zstdWindow = 8 << 20
 	// zstdMaxWindow is the largest window that the format can state.

@@ -219,8 +219,8 @@ func appendDouble(dst []byte, d float64) []byte {
 }
 
 // appendDecimal appends a two's complement number of less than 2^15 bytes. Longer numbers are
-// not allowed in a key. Of two positive numbers the longer one is greater, of two negative
-// numbers the longer one is less.
+// not allowed in a key. The longer one of two positive numbers is greater; the longer one of
+// two negative numbers is less.
 func appendDecimal(dst, v []byte) []byte {
 	v = column.ShortestDecimal(v)
 	size := uint16(min(len(v), 1<<15-1))

@@ -48,7 +48,7 @@ type feed struct {
 	array    bool
 	index    int     // index of the column
 	grow     *grower // makes room for the row
-	children []*feed // feeds of the child columns, to whose due the items are added
+	children []*feed // feeds of the child columns; the items are added to their due
 	due      int64   // number of lengths or values still to be read
 	v        column.Vector
 	length   int // index of the next length in v.Lengths

@@ -137,8 +137,8 @@ func clip(s string) string {
 	return s
 }
 
-// field returns the dotted path of the current field, quoted. Of a long path it returns only
-// the end.
+// field returns the dotted path of the current field, quoted. It returns only the end of a long
+// path.
 func (w *warner) field() string {
 	return quote(strings.Join(w.path[max(len(w.path)-8, 0):], "."))
 }

@@ -42,7 +42,7 @@ func measure(s avro.Schema, data []byte) (int, error) {
 type measurer struct {
 	data          []byte
 	values        int  // number of values that the row may still have
-	duplicateKeys bool // a map has the same key twice, of which hamba would keep one value
+	duplicateKeys bool // a map has the same key twice; hamba would keep one of the values
 }
 
 func (m *measurer) value(s avro.Schema, depth int) error {

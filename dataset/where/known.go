@@ -6,7 +6,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// truth is the value of a condition of which only some fields are known.
+// truth is the value of a condition if only some of its fields are known.
 type truth int8
 
 const (
