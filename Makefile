@@ -131,8 +131,8 @@ race:
 	nice $(TESTS) -- $(RACE) $(FAST) -skip '$(MATRICES)' $(CONCURRENT)
 	nice $(call recorded,race-few) -- $(RACE) $(FAST) -run '$(FEW)' $(FEW_IN)
 
-# What the race detector does not run, but for "commands". The detector allocates, too, so the test of mapper that
-# counts runs here as well, and must be there.
+# What the race detector does not run, but for "commands". The detector allocates, too, so
+# the test of mapper that counts runs here as well, and must be there.
 unit:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
