@@ -61,7 +61,7 @@ func TestExpandedSchema(t *testing.T) {
 		"convert a.avro out", "plan a.avro out -o plan.json", "cat a.avro", "cat --to arrow a.avro", "stats a.avro", "count a.avro",
 		"head a.avro", "schema --shredded a.avro",
 	} {
-		rowtocol(t, dir, nil, append(strings.Fields(args), "--memory", "32MiB")...).want(t, 1, "65536 columns: too little memory: --memory ")
+		rowtocol(t, dir, nil, append(strings.Fields(args), "--memory", "32MiB")...).want(t, 1, "65536 columns: too little memory: about --memory ")
 	}
 	rowtocol(t, dir, nil, "count", "--memory", "256MiB", "a.avro").want(t, 0, "1")
 }

@@ -43,7 +43,8 @@ const convertExample = `  # a directory of files, with the defaults
   # show the plan only
   rowtocol convert --dry-run '/data/mail/archive-*.avro' /data/mail.columns
 
-  # one column stored with another codec, and an index of first values
+  # one column with another codec; the first value of each block of another one,
+  # so that readers can seek by value
   rowtocol convert --codec snappy --codec body=bzip2 --values date \
     /data/mail /data/mail.columns
 
@@ -94,7 +95,7 @@ func (c *convertCommand) add(cmd *cobra.Command) {
 	c.addPlaces(flags)
 	c.requestFlags.add(cmd)
 	flags.BoolVar(&c.req.Overwrite, "overwrite", false, "replace the output and all increments that DEST has")
-	flags.BoolVar(&c.partitioned, "partitioned", false, "INPUT must be one directory: convert the new files of each of its key=value directories into the directory of the same name in DEST")
+	flags.BoolVar(&c.partitioned, "partitioned", false, "INPUT must be one directory: convert the new files of each of its deepest key=value directories into the directory of the same name in DEST")
 	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, make one new output of each partition whose inputs, format or schema changed, or that has increments")
 	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew instead of resuming unfinished work; with --overwrite, convert again even if DEST already holds the output")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "print what would be converted, and change nothing")

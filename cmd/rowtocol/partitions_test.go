@@ -268,7 +268,7 @@ func TestPartitionsHelp(t *testing.T) {
 		codes = append(codes, e.label())
 	}
 	help := strings.ReplaceAll(partitionedLong, "\n", " ")
-	if want := "in the order " + strings.Join(codes, ", ") + ", 0."; !strings.Contains(help, want) {
+	if want := "the codes are " + strings.Join(codes, ", ") + ", 0."; !strings.Contains(help, want) {
 		t.Errorf("the help lacks: %s", want)
 	}
 }

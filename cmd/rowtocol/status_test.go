@@ -245,7 +245,7 @@ func TestStatusWithForeignNames(t *testing.T) {
 	write(t, dir+"/out/"+part, []byte("of an output that was replaced"))
 	write(t, dir+"/out/notes", nil)
 	before := fileSums(t, dir)
-	rowtocol(t, dir, nil, "status", "out").want(t, 0, part, "left alone", "not rowtocol's:\n  notes").lacks(t, "removes")
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, part, "which are kept as long as there are files that are not rowtocol's", "not rowtocol's:\n  notes").lacks(t, "removes")
 	if s := statusIn(t, dir, "out"); len(s.Debris) != 0 || len(s.LeftAlone) != 1 || s.LeftAlone[0].Name != part {
 		t.Errorf("%+v", s)
 	}
