@@ -112,7 +112,7 @@ endef
 # What a change should pass before it is committed. Tests that wait longest are started
 # first, so the program is built before.
 test:
-	@echo 'make test takes about 8 minutes on two cores; "make test-all" has what is left out here.'
+	@echo 'make test takes about 7 minutes on two cores; "make test-all" has what is left out here.'
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) commands race unit)
 
