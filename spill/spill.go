@@ -20,7 +20,7 @@ type Options struct {
 	// Reserve is the number of bytes to leave free on the disk. Append fails
 	// with ENOSPC soon after fewer bytes are free. 0 reserves nothing.
 	Reserve int64
-	// Memory is the most bytes of all columns together that stay in memory. A
+	// Memory limits how many bytes of all columns together stay in memory. A
 	// spill of few columns uses less: maxShare bounds each column.
 	Memory int
 }
@@ -46,8 +46,8 @@ func (o *Options) share(columns int) int {
 }
 
 // Spill is the temporary files of one row group. Its methods may be called
-// concurrently. But while CopyTo copies a column, neither Append to that column
-// nor Close may be called.
+// concurrently. But while CopyTo or a Reader reads a column, neither Append to that
+// column nor Close may be called.
 type Spill struct {
 	mu     sync.Mutex
 	folder *Folder
@@ -102,8 +102,9 @@ func (s *Spill) append(col int, p []byte) error {
 	if c.tail+len(p) > s.share {
 		n := len(p)
 		if s.share >= page {
-			// Only whole pages are written. They include the tail, because a
-			// share is a number of whole pages.
+			// Only whole pages are written. They include the whole tail: a share is a
+			// number of whole pages, and tail and p together exceed it, so their whole
+			// pages fill at least a share.
 			n -= (c.tail + len(p)) % page
 		}
 		if err := s.write(col, p[:n]); err != nil {
@@ -193,8 +194,8 @@ func (s *Spill) Size(col int) int64 {
 
 // CopyTo writes the range [off, off+n) of a column to w and returns the number
 // of bytes written, which is n unless there is an error. If w is an io.ReaderFrom,
-// it reads from the file itself: an os.File copies in the kernel, and a
-// bufio.Writer needs no buffer of CopyTo. Copies of the same column run one after
+// CopyTo passes the file to w.ReadFrom. An os.File then copies in the kernel, and
+// a bufio.Writer reads into its own buffer. Copies of the same column run one after
 // another.
 func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
 	c := &s.cols[col]
@@ -236,7 +237,7 @@ func (s *Spill) readAt(col int, p []byte, off int64) error {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		return fmt.Errorf("spill: %s: %d bytes of %d at %d: %w", f.Name(), n, stored, off, err)
+		return fmt.Errorf("spill: %s: read %d of %d bytes at offset %d: %w", f.Name(), n, stored, off, err)
 	}
 	return nil
 }
@@ -251,7 +252,7 @@ type columnReader struct {
 	col   int
 }
 
-// ReadAt implements io.ReaderAt, within the column.
+// ReadAt implements io.ReaderAt for ranges inside the column.
 func (r columnReader) ReadAt(p []byte, off int64) (int, error) {
 	if err := r.spill.readAt(r.col, p, off); err != nil {
 		return 0, err
@@ -275,9 +276,9 @@ func (w columnWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin returns where a range of a column is. f is the file of the range's first
-// part, or nil if the file has no part of it; the caller releases f. tail is the
-// part in memory, which follows.
+// begin returns where a range of a column is. f holds the first part of the
+// range, and the caller releases f; f is nil if the whole range is in memory. tail
+// is the part in memory, which follows.
 func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,7 +289,7 @@ func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error
 	c := &s.cols[col]
 	//guard: rejects a range outside the column
 	if size := c.size(); uint64(off) > uint64(size) || uint64(n) > uint64(size-off) { // also a negative off or n
-		return nil, nil, fmt.Errorf("spill: bytes %d to %d+%d of column %d, which has %d", off, off, n, col, size)
+		return nil, nil, fmt.Errorf("spill: range [%d, %d+%d) is outside column %d, which has %d bytes", off, off, n, col, size)
 	}
 	if off+n > c.stored {
 		tail = s.tail(col)[max(off-c.stored, 0) : off+n-c.stored]
@@ -326,8 +327,9 @@ func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
 }
 
 // Close closes the files of the spill, and leaves the files and the memory to
-// another spill of the folder. After an error of Append, Close removes them.
-// Further calls do nothing.
+// another spill of the folder. After an error of Append, or if the files cannot
+// be truncated, Close removes the files and releases the memory. Further calls do
+// nothing.
 func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -350,8 +352,8 @@ func (s *Spill) Close() error {
 	return nil
 }
 
-// trim cuts from the ends of the files the bytes of an earlier spill that this
-// spill has not overwritten.
+// trim truncates each file to the bytes of this spill. The bytes after them are
+// of an earlier spill.
 func (s *Spill) trim() error {
 	if !s.stale {
 		return nil

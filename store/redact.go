@@ -11,14 +11,16 @@ import (
 const Concealed = "(hidden)"
 
 // namedSecret matches a secret that follows its name: a parameter of a location, even if it is
-// escaped several times, or a header. It also matches a user and password before the @ of a
-// host. It does not match the directory of a partition, such as token=1.
+// escaped several times, or a header. It also matches a user and password before @ and a
+// host. It does not match a partition directory whose name follows a slash and begins with the
+// word, such as /token=1. But it does match token=1 at the start of a text, and /my-token=1.
 var namedSecret = regexp.MustCompile(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delegation|token|password|secret|signature)["']?\s*(?:=|:|%(?:25)*3d)\s*["']?)[^\s"'&<>(){}\[\],;]+` +
 	`|((?:negotiate|basic|bearer)\s+)[\w+/=.~-]{16,}` +
 	`|(://)[^\s/@]+:[^\s/@]*(@)`)
 
-// Redact replaces secrets in a text that follow their names, such as token=. Callers that know
-// secrets themselves replace them first.
+// Redact replaces each secret in a text that follows a name, such as the value after token=,
+// and the user and password of a URL. A caller that knows the text of a secret must replace it
+// before it calls Redact.
 func Redact(text string) string {
 	return namedSecret.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }
@@ -33,8 +35,8 @@ func Showable(location string) string {
 }
 
 // WithRedaction returns a store like st whose errors show no secrets. redact replaces the
-// secrets in a text, and every text from a server passes through it. If a file in a listing
-// has a secret as its name, the listing is an error, because names are shown everywhere.
+// secrets in a text, and every text from a server passes through it. If the name of a file in
+// a listing contains a secret, the listing is an error, because names are shown everywhere.
 func WithRedaction(st Store, redact func(text string) string) Store {
 	return Intercept(st, func(c *Call) error {
 		if err := c.Do(); err != nil {
@@ -43,7 +45,7 @@ func WithRedaction(st Store, redact func(text string) string) Store {
 		for _, info := range c.Infos {
 			//guard: hides a token in the name of a file
 			if shown := redact(info.Name); shown != info.Name && shown != Redact(info.Name) {
-				return &fs.PathError{Op: "list", Path: c.Path, Err: fmt.Errorf("a name in it is a secret: %w", ErrUnavailable)}
+				return &fs.PathError{Op: "list", Path: c.Path, Err: fmt.Errorf("the name of a file in the directory contains a secret: %w", ErrUnavailable)}
 			}
 		}
 		return nil
@@ -63,8 +65,8 @@ func (e *redacted) Error() string { return e.text }
 
 func (e *redacted) Unwrap() error { return e.error }
 
-// conceal returns an error without secrets. It does not change paths, because they come from
-// the caller.
+// conceal returns an error without secrets. It does not change the paths of an outermost
+// PathError or LinkError, because they come from the caller.
 func conceal(err error, redact func(string) string) error {
 	switch e := err.(type) {
 	case nil:

@@ -28,15 +28,16 @@ each output.
 
 To know the number of values in a column of lists or optional values, inspect
 must read the stored lengths. For a file, it always reads them. For a directory
-it reads them only with --count, because it then reads most of the data.
+this means reading most of the data, so inspect does it only with --count.
 
 With --html, inspect writes the figures as one page for a browser, which loads
 nothing from elsewhere. The page has a tree of the columns, a table that you can
 sort and filter, and the row groups. If inspect meets damage, it writes no page.
-It replaces an existing file only if the file is such a page.
+inspect replaces an existing file only if the file is empty or begins like such
+a page, with <!DOCTYPE html>.
 
-For an Avro file, inspect shows the codec, the blocks and the metadata. To do
-so, it reads and decompresses the whole file. The argument - is an Avro file on
+For an Avro file that is the only argument, inspect shows the codec, the blocks
+and the metadata. To do so, it reads and decompresses the whole file. The argument - is an Avro file on
 standard input.`
 
 func newInspectCommand(a *app) *cobra.Command {
@@ -115,7 +116,7 @@ type heeding struct {
 }
 
 func (h heeding) Write(b []byte) (int, error) {
-	//guard: stops at a signal before the next file
+	//guard: stops at a signal before the next write
 	if h.ctx.Err() != nil {
 		return 0, context.Cause(h.ctx)
 	}
@@ -202,8 +203,8 @@ func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 	return damaged
 }
 
-// pageLocation resolves the location of the page. It refuses an existing file that is not a
-// page: the user may have named a data file by mistake.
+// pageLocation resolves the location of the page. It refuses an existing file that is
+// neither empty nor begins like a page: the user may have named a data file by mistake.
 func (o *inspectCommand) pageLocation(ctx context.Context, name string) (store.Location, error) {
 	at, err := input.Locate(o.resolve, name)
 	if err != nil {

@@ -43,8 +43,10 @@ not Avro.
 Before you delete inputs, run verify with --require-complete. The exit code is
 then also 6 if rows were not compared, if INPUT has files that the output was
 not made from, if the output lacks damaged ranges that --on-damage left out, if
-it lacks fields, or if the conversion changed the type or the number of values.
-Without --require-complete, verify only reports all these.`
+it lacks fields, if values have another meaning than in INPUT, or if values are
+not exact (rounded, or replaced by an enum's default). Without
+--require-complete, verify reports these cases, and they do not change the exit
+code.`
 
 // verifyCommand is rowtocol verify.
 type verifyCommand struct {
@@ -67,7 +69,7 @@ func newVerifyCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "compare with this `INPUT`, row by row: a file, directory or pattern; repeatable")
-	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "also end with exit code 6 if a row was not compared, or if the output lacks or changed anything of --against")
+	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "also end with exit code 6 if a row was not compared, or if the output lacks or changed anything that is in the inputs of --against")
 	cmd.Flags().Var(&f.maxBlock, "max-input-block", "limit for a decompressed block of an input")
 	return cmd
 }
@@ -79,7 +81,7 @@ type verified struct {
 	Files      int             `json:"files"`
 	Bytes      int64           `json:"bytes"`
 	Rows       int64           `json:"rows"`
-	Holds      string          `json:"holds,omitempty"` // contents of a file that has no rows of a table
+	Holds      string          `json:"holds,omitempty"` // what a Bloom file or delta file holds
 	Indexes    int             `json:"indexes"`         // key indexes, each of one output
 	Damage     []*reported     `json:"damage"`          // in file order
 	Unverified []string        `json:"unverified"`      // files whose blocks have no valid checksum
@@ -99,7 +101,7 @@ type verified struct {
 	Changed []string           `json:"changed,omitempty"`
 	Inexact shred.Inexact      `json:"inexact,omitzero"`
 
-	sorted bool // the files keep rows whole, by their keys
+	sorted bool // the files store whole rows, sorted by key
 }
 
 func (f *verifyCommand) execute(ctx context.Context, names []string) error {
@@ -114,7 +116,7 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	f.start("dest", f.run.Dest, named(names), "against", shown(f.against))
 	l, err := f.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
-		return err // exit code 9 would be wrong for an output of a newer version
+		return err // exit code 6 would be wrong for an output of a newer version
 	}
 	if err != nil {
 		return columnsDiffer(err)
@@ -208,8 +210,8 @@ func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *
 type fileCheck struct {
 	bytes, rows int64
 	unverified  bool
-	sorted      bool    // the file keeps rows whole, by their keys
-	holds       string  // contents of a file that has no rows of a table
+	sorted      bool    // the file stores whole rows, sorted by key
+	holds       string  // what a Bloom file or delta file holds
 	found       []error // defects of the file
 	failed      error   // error that stopped the check
 }
@@ -308,7 +310,8 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 }
 
 // strays finds column files that no manifest lists, which Hadoop's input format would read
-// as part of the data, and files between the directories of a tree, which no reader takes.
+// as part of the data, and files next to the partition directories of a tree, which no
+// reader takes.
 func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) {
 	for _, name := range l.Strays {
 		found = append(found, damage.New(damage.Trailing, name, -1, "it is not a directory named key=value, as those next to it are"))

@@ -15,12 +15,12 @@ import (
 type candidate struct {
 	name string // location of the file
 	real string // location with symbolic links resolved
-	rank int    // rank of the name; a file gets its name with the lowest rank
+	rank int    // rank of the name; of several names of a file, the one with the lowest rank counts
 	by   int    // index of the search's input that led to the file
 
 	info   store.Info
 	looked time.Time // a time before info was read
-	marked bool      // whether the filter's marker is next to the file
+	marked bool      // whether the file's directory has the marker file that the filter asks for, such as _SUCCESS
 }
 
 // facts describes the candidate as it was found.
@@ -33,8 +33,8 @@ func (c *candidate) facts() manifest.Input {
 	return in
 }
 
-// The ranks say how a name was found. Each name through a symbolic link ranks after
-// one without.
+// The ranks say how a name was found. In each kind, a name through a symbolic
+// link ranks after a name without.
 const (
 	named = iota
 	namedLink
@@ -62,13 +62,13 @@ type directory struct {
 // walker finds the files of one input of a search.
 type walker struct {
 	in   store.Location
-	into bool            // whether to enter hidden directories
+	into bool            // whether to enter hidden directories, whose files are only listed as skipped
 	seen map[string]bool // directories that were walked, by path with symbolic links resolved
 	// looked is a time before the entries were read.
 	looked time.Time
 	marks  *marks
 	// links are links to directories, and hidden are hidden directories. They are walked
-	// last, so that a directory that has another name is walked under that name.
+	// last: if a link's directory also has a name without links, it is walked under that name.
 	links, hidden []directory
 
 	files   []candidate
@@ -79,8 +79,8 @@ func newWalker(in store.Location, hidden bool, marks *marks) *walker {
 	return &walker{in: in, into: hidden, seen: make(map[string]bool), marks: marks}
 }
 
-// real returns a path with symbolic links resolved. A broken link fails when it is
-// opened.
+// real returns a path with symbolic links resolved. For a broken link it
+// returns the path unchanged; the error comes when the path is opened.
 func (w *walker) real(p string) string { return store.RealPath(w.in.Store, p) }
 
 // take adds a file that was found in a directory.
@@ -99,8 +99,8 @@ const (
 	Unfinished = "the name of an unfinished copy or of a backup"
 )
 
-// unfinishedSuffixes end the names of backups, and of files that are being copied, downloaded
-// or edited.
+// Names of backups, and of files that are being copied, downloaded or edited, end with one of
+// unfinishedSuffixes.
 var unfinishedSuffixes = []string{"._copying_", ".filepart", ".part", ".tmp", ".bak", ".crdownload", ".swp", "~"}
 
 // isUnfinished reports whether a file has the name of an unfinished copy or of a backup.
