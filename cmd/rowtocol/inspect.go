@@ -92,7 +92,7 @@ func (o *inspectCommand) execute(ctx context.Context, args []string) error {
 
 func (o *inspectCommand) printBytes(ctx context.Context, l *dataset.Listing) error {
 	if l.Dir {
-		return usagef("--bytes takes one file, %s is a directory", l.Path)
+		return usagef("--bytes takes one file, not a directory or several files: %s", l.Path)
 	}
 	if o.json {
 		return usagef("--bytes has no --json form")

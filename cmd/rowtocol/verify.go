@@ -219,12 +219,12 @@ type fileCheck struct {
 // refused reports whether there was no memory for the check.
 func (f *fileCheck) refused() bool { return errors.As(f.failed, new(*budget.Error)) }
 
-// sort adds an error about the file's contents to found, and sets failed to the first other
+// add adds an error about the file's contents to found, and sets failed to the first other
 // error.
-func (f *fileCheck) sort(err error) {
+func (f *fileCheck) add(err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
-			f.sort(e)
+			f.add(e)
 		}
 		return
 	}
@@ -242,11 +242,11 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	for i := range part.Files {
 		size, err := checkStored(ctx, part.Store, &part.Files[i])
 		f.bytes += size
-		f.sort(l.Lost(ctx, part, part.Files[i].Name, err))
+		f.add(l.Lost(ctx, part, part.Files[i].Name, err))
 	}
 	p, err := l.Open(ctx, part)
 	if err != nil {
-		f.sort(l.Lost(ctx, part, part.Name, err))
+		f.add(l.Lost(ctx, part, part.Name, err))
 		return f
 	}
 	defer p.Close()
@@ -255,18 +255,18 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	if errors.As(err, new(*budget.Error)) {
 		err = fmt.Errorf("%s: %w", part.Name, err)
 	}
-	f.sort(l.Lost(ctx, part, part.Name, err))
+	f.add(l.Lost(ctx, part, part.Name, err))
 	f.unverified = p.Unverified()
 	_, f.sorted = p.Part.(format.RowPart)
 	if h, ok := p.Part.(format.Holder); ok {
 		f.holds = h.Contents()
 	}
 	if part.Output >= 0 {
-		f.sort(checkSchema(part, p.Schema(), l.Outputs[part.Output].Schema()))
+		f.add(checkSchema(part, p.Schema(), l.Outputs[part.Output].Schema()))
 	}
 	//guard: rejects a manifest that contradicts its files
 	if part.Rows >= 0 && f.rows != part.Rows {
-		f.sort(damage.New(damage.Count, part.Name, -1, "the file has %d rows, _SUCCESS says %d", f.rows, part.Rows))
+		f.add(damage.New(damage.Count, part.Name, -1, "the file has %d rows, _SUCCESS says %d", f.rows, part.Rows))
 	}
 	return f
 }
@@ -314,7 +314,7 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 // reader takes.
 func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) {
 	for _, name := range l.Strays {
-		found = append(found, damage.New(damage.Trailing, name, -1, "it is not a directory named key=value, as those next to it are"))
+		found = append(found, damage.New(damage.Trailing, name, -1, "it lies among directories named key=value, but is not one of them"))
 	}
 	parts := l.Parts
 	for i := range l.Outputs {

@@ -40,7 +40,7 @@ func (f *verifyCommand) verifyIndex(ctx context.Context, l *dataset.Listing, out
 		name := path.Join(of.Path, f.Name)
 		size, err := checkStored(ctx, of.Store, &dataset.File{Name: name, Bytes: f.Bytes, Entry: f})
 		check.bytes += size
-		check.sort(l.Lost(ctx, &dataset.Part{Output: output}, name, err))
+		check.add(l.Lost(ctx, &dataset.Part{Output: output}, name, err))
 	}
 	if len(check.found) > 0 || check.failed != nil {
 		return // the defects of the files are reported
@@ -54,7 +54,7 @@ func (f *verifyCommand) verifyIndex(ctx context.Context, l *dataset.Listing, out
 	if sound {
 		v.Rows = func(ctx context.Context) (index.Rows, error) { return keyRows(ctx, l.Of(output), x.Fields) }
 	}
-	check.sort(v.Verify(ctx))
+	check.add(v.Verify(ctx))
 }
 
 // keyRows reads some fields of the rows of a listing.

@@ -61,9 +61,9 @@ type directory struct {
 
 // walker finds the files of one input of a search.
 type walker struct {
-	in   store.Location
-	into bool            // whether to enter hidden directories, whose files are only listed as skipped
-	seen map[string]bool // directories that were walked, by path with symbolic links resolved
+	in          store.Location
+	enterHidden bool            // whether to enter hidden directories, whose files are only listed as skipped
+	seen        map[string]bool // directories that were walked, by path with symbolic links resolved
 	// looked is a time before the entries were read.
 	looked time.Time
 	marks  *marks
@@ -76,7 +76,7 @@ type walker struct {
 }
 
 func newWalker(in store.Location, hidden bool, marks *marks) *walker {
-	return &walker{in: in, into: hidden, seen: make(map[string]bool), marks: marks}
+	return &walker{in: in, enterHidden: hidden, seen: make(map[string]bool), marks: marks}
 }
 
 // real returns a path with symbolic links resolved. For a broken link it
@@ -157,7 +157,7 @@ func (w *walker) walk(ctx context.Context, d directory) error {
 			below.real = w.real(info.Path)
 		}
 		switch {
-		case below.hidden && info.Dir && !info.Link && w.into:
+		case below.hidden && info.Dir && !info.Link && w.enterHidden:
 			w.hidden = append(w.hidden, below)
 		case below.hidden:
 			w.skip(info.Path, Hidden, "")
