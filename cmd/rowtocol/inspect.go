@@ -30,6 +30,8 @@ To know the number of values in a column of lists or optional values, inspect
 must read the stored lengths. For a file, it always reads them. For a directory
 this means reading most of the data, so inspect does it only with --count.
 
+With --bytes, inspect prints every byte of one file, and what the bytes mean.
+
 With --html, inspect writes the figures as one page for a browser, which loads
 nothing from elsewhere. The page has a tree of the columns, a table that you can
 sort and filter, and the row groups. If inspect meets damage, it writes no page.
@@ -37,8 +39,8 @@ inspect replaces an existing file only if the file is empty or begins like such
 a page, with <!DOCTYPE html>.
 
 For an Avro file that is the only argument, inspect shows the codec, the blocks
-and the metadata. To do so, it reads and decompresses the whole file. The argument - is an Avro file on
-standard input.`
+and the metadata. To do so, it reads and decompresses the whole
+file. The argument - is an Avro file on standard input.`
 
 func newInspectCommand(a *app) *cobra.Command {
 	o := &inspectCommand{app: a}

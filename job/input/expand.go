@@ -155,7 +155,7 @@ func (s *Search) expandOne(ctx context.Context, arg string, marks *marks) (*walk
 				return nil, fault(arg, err)
 			}
 			w.looked = looked
-			w.take(info, w.real(info.Path), false, marked).named(info.Path == in.Path)
+			w.take(info, w.real(info.Path), false, marked).raise(info.Path == in.Path)
 		} else if err := w.all(ctx, info.Path); err != nil {
 			return nil, fault(arg, err)
 		}

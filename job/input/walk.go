@@ -44,8 +44,8 @@ const (
 	walkedLink
 )
 
-// named lowers the rank of a file that the user named, or that a pattern matched.
-func (c *candidate) named(byUser bool) {
+// raise lowers the number of the rank of a file that the user named, or that a pattern matched.
+func (c *candidate) raise(byUser bool) {
 	if c.rank -= walked - matched; byUser {
 		c.rank -= matched - named
 	}
