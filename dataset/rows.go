@@ -21,11 +21,11 @@ type Query struct {
 	// Where is a condition on the rows, in the language of package where. If it is empty,
 	// all rows match.
 	Where string
-	// Only limits the query to some rows. Its keys are indexes in Dataset.Parts, its
-	// values are row numbers, ascending without repeats. Other parts are not opened, and
-	// other blocks are not read. nil is no limit. Avro files do not support Only.
+	// Only, if it is not nil, limits the query to some rows of some parts. Its keys are indexes
+	// in Dataset.Parts. Its values are row numbers, ascending without repeats. Other parts are
+	// not opened, and other blocks are not read. Avro files do not support Only.
 	Only map[int][]int64
-	// Offset is the number of matching rows that are passed over.
+	// Offset is the number of matching rows that are skipped before the first returned row.
 	Offset int64
 	// Limit is the most rows that are returned. If it is negative, there is no limit.
 	Limit int64
@@ -43,15 +43,16 @@ type Query struct {
 // Stats is what a query has read so far.
 type Stats struct {
 	Rows       int64 // rows returned
-	Skipped    int64 // rows passed over for the offset
+	Skipped    int64 // rows skipped for the offset
 	TotalRows  int64 // rows of the dataset
 	BytesRead  int64 // bytes read from files: headers, block tables, and blocks, even those read ahead and not used
 	FileBytes  int64 // size of all files of the dataset
-	BlocksRead int64
+	BlocksRead int64 // blocks read from files; a block that is read twice counts twice
 	// Blocks is the number of blocks of the query's columns in the files that it
 	// opened.
 	Blocks int64
-	// Passed is the number of rows for which a condition was evaluated.
+	// Passed is the number of rows of the dataset before the current position, whether they
+	// were read or not. Without a condition it may be too low.
 	Passed int64
 	// Inexact counts values that changed when resolved to Query.Schema.
 	Inexact shred.Inexact
@@ -113,16 +114,16 @@ type selection struct {
 	section *section
 	where   *where.Predicate // the condition on its rows, or nil
 	mapping *shred.Mapping   // columns of the chosen fields
-	columns []int            // number in the section of each column of mapping
+	columns []int            // for each column of mapping, its number in the section
 	reread  []bool           // per column of the section, whether its blocks are read twice
 	inFiles int              // number of columns that are read from the files
 
-	skip  int64 // number of rows still to pass over
+	skip  int64 // number of rows still to skip
 	left  int64 // number of rows still to return
 	stats Stats
 
 	part   int     // index of the current part in Listing.Parts
-	made   *chunks // in-memory parts of the current part, if it stores rows
+	made   *chunks // makes in-memory parts from the current part's rows; nil if it stores columns
 	before int64   // number of rows in earlier parts
 	file   *queryPart
 	rest   []span  // rows of the part not yet considered
@@ -232,7 +233,7 @@ func rereadColumns(all []column.Column, chosen, condition []int) []bool {
 	return reread
 }
 
-// next returns the next rows that match: at least one, all of the part in s.file. It
+// next returns the next matching rows, at least one. All of them are in the part s.file. It
 // returns io.EOF after the last row of the section. The caller may change the spans
 // until the next call.
 func (s *selection) next() ([]span, error) {
@@ -260,7 +261,7 @@ func (s *selection) next() ([]span, error) {
 			s.rest = nil
 		}
 		n := min(s.skip, count(found))
-		s.pass(n)
+		s.skipRows(n)
 		if found = before(after(found, n), s.left); len(found) > 0 {
 			s.left -= count(found)
 			return found, nil
@@ -270,8 +271,8 @@ func (s *selection) next() ([]span, error) {
 	return nil, io.EOF
 }
 
-// pass counts rows that the offset passes over.
-func (s *selection) pass(rows int64) {
+// skipRows counts rows that the offset skips.
+func (s *selection) skipRows(rows int64) {
 	s.skip -= rows
 	s.stats.Skipped += rows
 }
@@ -305,15 +306,15 @@ func (s *selection) nextPart() error {
 	return err
 }
 
-// nextMade makes the next in-memory part of an Avro file. It returns io.EOF after the
-// last one.
+// nextMade makes the next in-memory part of an Avro file, or of a part that stores
+// rows. It returns io.EOF after the last one.
 func (s *selection) nextMade() error {
 	skip, most := s.skip, s.left
 	if s.where != nil { // the number of matching rows is unknown
 		skip, most = 0, math.MaxInt64
 	}
-	file, passed, err := s.made.next(s.ctx, skip, most, &s.stats)
-	s.pass(passed)
+	file, skipped, err := s.made.next(s.ctx, skip, most, &s.stats)
+	s.skipRows(skipped)
 	if s.file = file; err == io.EOF {
 		s.made.close()
 		s.made = nil
@@ -354,7 +355,7 @@ func (s *selection) nextListed() error {
 }
 
 // wants reports whether a part may have rows to return. A part whose rows all lie before
-// the offset has none.
+// the offset has none: wants counts them as skipped.
 func (s *selection) wants(p *Part) bool {
 	if s.query.Only != nil && len(s.query.Only[s.part]) == 0 {
 		return false
@@ -362,7 +363,7 @@ func (s *selection) wants(p *Part) bool {
 	switch {
 	// A part without rows is opened to check that its file has none.
 	case s.where == nil && s.query.Only == nil && p.Rows > 0 && s.skip >= p.Rows:
-		s.pass(p.Rows)
+		s.skipRows(p.Rows)
 		return false
 	case s.where == nil || len(s.section.keys) == 0:
 		return true

@@ -41,18 +41,19 @@ type Group interface {
 type RowGroup interface {
 	Group
 	// Begin adds a finished block of a column. It is called in the order of the rows, so it
-	// keeps what needs this order: dictionaries, checks of the order, keys of an index. The
-	// block belongs to the job until Encode returns.
+	// maintains what depends on this order: dictionaries, checks of the order, keys of an index.
+	// The block belongs to the job until Encode returns.
 	Begin(col int, block *column.Block) (EncodeJob, error)
 	// End ends a job. stored is the number of bytes that its result has in the spill. End is
 	// called once per job, in the order of Begin.
 	End(col int, job EncodeJob, stored int) error
-	// Bound returns by how much at most a block can raise Size, entries in tables included.
-	// rows, data and lengths are the rows, bytes of data and split lengths of the block.
+	// Bound returns the most bytes that a block can add to Size, including its entries in
+	// tables. rows, data and lengths are the numbers of the block's rows, bytes of Data and
+	// Lengths: see column.Block.
 	// Earlier blocks do not raise the result.
 	Bound(col int, rows int64, data, lengths int) int64
-	// Growth returns by how much at most each byte of data of a further row raises Bound.
-	// Each length raises Bound by up to four times as much.
+	// Growth returns the most bytes that one more byte of row data adds to Bound. One more
+	// length adds up to four times as much.
 	Growth() int64
 }
 
@@ -70,7 +71,7 @@ type RowWriter interface {
 // the keys, and Finish at the end. The written bytes are the spill's column 0.
 type Rows interface {
 	Group
-	// Admit adds a row, which will be appended, to Size. If the format cannot hold the row,
+	// Admit counts a row in Size. Append appends the row later. If the format cannot hold the row,
 	// the error is a *damage.Error.
 	Admit(key, datum []byte) error
 	// Start begins the output, whose bytes are written to w.
@@ -81,8 +82,8 @@ type Rows interface {
 	Append(key, datum []byte) error
 }
 
-// EncodeJob compresses and checksums one block. Its methods may run on any goroutine,
-// concurrently with other jobs.
+// EncodeJob compresses and checksums one block. Encode may run on any goroutine, concurrently
+// with other jobs.
 type EncodeJob interface {
 	// Bound returns the most bytes that Encode appends. For an unusually large block the
 	// result includes the working memory of Encode.

@@ -27,7 +27,7 @@ import (
 //	plan 0 {"plan":{…},"inputs":9,"tasks":5,"dir":…}       each plan
 //
 // A map task searches for the line of its split by the key, and then for the line of the
-// plan. So it has only one line in memory of a file that may have 100,000 lines. The line of
+// plan. So it keeps only one line in memory, although the file may have 100,000 lines. The line of
 // the plan lacks tasks and inputs. The line of the task has the task and its inputs.
 
 // TasksName is the name of the task file in the working directory of a map task.
@@ -67,7 +67,7 @@ type Entry struct {
 type Assignment struct {
 	Job
 	// Plan has a place for each of its tasks and inputs, but all are empty except this
-	// task and its inputs.
+	// task and its inputs. If no task has the split, Plan lacks tasks and inputs.
 	Plan *manifest.Plan
 	Dir  string // directory of the task's results, in the store of the destination
 	Task int    // number in the plan; -1 if no task has the split
@@ -108,7 +108,8 @@ func bareSplit(s pipes.Split) pipes.Split {
 	return s
 }
 
-// splitKey returns the key of a split's line. Only equal splits have equal keys.
+// splitKey returns the key of a split's line. Splits with equal keys are equal, apart
+// from the scheme and authority of their paths.
 func splitKey(s pipes.Split) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", barePath(s.Path), s.Start, s.Length))
 	return hex.EncodeToString(h[:keyLength/2])
@@ -173,7 +174,7 @@ func newPlanLine(b *task.Batch) *planLine {
 
 // FindTask finds the task of a split. If no task has the split, the file of the split has
 // changed since the plan was made. The error is then failure.Input, and FindTask also returns
-// an assignment of the first plan, without a task.
+// an assignment of the first plan, without tasks and inputs.
 func FindTask(r io.Reader, s pipes.Split) (*Assignment, error) {
 	f := &taskReader{bufio.NewReaderSize(r, 64<<10)}
 	a, err := f.find(s)

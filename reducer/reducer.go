@@ -21,8 +21,8 @@ const (
 	// kernelCopy is the length in bytes from which a column is copied without
 	// the buffer. Shorter columns are gathered in the buffer.
 	kernelCopy = 128 << 10
-	// longHalf is the length in bytes from which each half of a file is read by
-	// a goroutine of its own.
+	// longHalf is the length in bytes of half a file from which both halves are
+	// read at the same time.
 	longHalf = 4 << 20
 )
 
@@ -36,9 +36,9 @@ type Written struct {
 // Write makes a file of out's pieces. sp holds the spilled pieces, and may be nil
 // if there are none. An upload that fails is repeated as a whole, as long as the
 // retries of st last. Each try gets its path from name, which returns a path that
-// was never used: writes of a failed try that storage still performs then change
-// no other file. After an error no file is left. If the file could not be
-// removed, the error says so.
+// was never used. Storage may perform writes of a failed try late: they change no
+// other file, because no other try has that path. After an error no file is left.
+// If the file could not be removed, the error says so.
 func Write(ctx context.Context, st store.Store, name func() string, out format.Output, sp *spill.Spill) (Written, error) {
 	if err := check(out, sp); err != nil {
 		return Written{}, fmt.Errorf("%s: %w", name(), err)
@@ -105,11 +105,11 @@ type upload struct {
 // try does the whole upload once. After an error it removes the file.
 func (u *upload) try(ctx context.Context) error {
 	err := u.create(ctx)
-	//guard: keeps the first error of an upload
+	//guard: keeps the first error of an upload; sourceErr alone returns nil, so that Retry stops
 	if err != nil || u.sourceErr != nil {
 		return err
 	}
-	//guard: rejects other bytes than were sent
+	//guard: rejects bytes that differ from the sent bytes
 	err = u.verify(ctx)
 	if err == nil {
 		return nil
@@ -117,8 +117,8 @@ func (u *upload) try(ctx context.Context) error {
 	// The file is also removed if ctx has ended.
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	if left := u.st.Remove(clean, u.path); left != nil {
-		err = leftBehind(err, left)
+	if removeErr := u.st.Remove(clean, u.path); removeErr != nil {
+		err = leftBehind(err, removeErr)
 	}
 	return err
 }
@@ -165,19 +165,19 @@ func (u *upload) create(ctx context.Context) error {
 	} else if err = sum.err; err == nil {
 		u.sourceErr = sendErr
 	}
-	if left := w.Abort(); left != nil {
-		err = leftBehind(err, left)
+	if removeErr := w.Abort(); removeErr != nil {
+		err = leftBehind(err, removeErr)
 	}
 	return err
 }
 
-// leftBehind adds to err that the file could not be removed because of left. The
-// kind of failure is err's. If err is nil, it is left's.
-func leftBehind(err, left error) error {
+// leftBehind adds to err that removing the file failed with removeErr. The kind of
+// failure is that of err, or that of removeErr if err is nil.
+func leftBehind(err, removeErr error) error {
 	if err == nil {
-		return fmt.Errorf("remove it: %w", left)
+		return fmt.Errorf("remove it: %w", removeErr)
 	}
-	return fmt.Errorf("%w (the file is left there: %v)", err, left)
+	return fmt.Errorf("%w (the file is left there: %v)", err, removeErr)
 }
 
 // pieces are the content of an output.
@@ -231,28 +231,28 @@ func (u *upload) verify(ctx context.Context) error {
 	if err = cmp.Or(firstErr, err); err != nil {
 		return err
 	}
-	//guard: rejects other bytes than were sent
+	//guard: rejects bytes that differ from the sent bytes
 	if crc := concat(first, second, size-half); crc != u.crc {
 		return fmt.Errorf("read back %d bytes with CRC-32C %08x, wrote them with %08x: %w", size, crc, u.crc, store.ErrMismatch)
 	}
 	return nil
 }
 
-// sum returns the CRC-32C of a range of the file. It fails if the file has another
-// length than was sent. buf is used for reading.
+// sum returns the CRC-32C of a range of the file. It fails if the length of the
+// file differs from the sent length. buf is used for reading.
 func (u *upload) sum(ctx context.Context, off, n int64, buf []byte) (uint32, error) {
 	f, err := u.st.Open(ctx, u.path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }()
-	//guard: rejects a file of another length than was sent
+	//guard: rejects a file whose length differs from the sent length
 	if f.Size() != u.size {
 		return 0, fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), u.size, store.ErrMismatch)
 	}
 	sum := &summer{ctx: ctx, w: io.Discard}
 	read, err := io.CopyBuffer(sum, io.NewSectionReader(f, off, n), buf)
-	//guard: names a file that ends early, instead of a wrong checksum
+	//guard: reports that a file ends early, rather than a wrong checksum
 	if err == nil && read != n {
 		err = fmt.Errorf("%s ends after %d bytes of %d at %d: %w", u.path, read, n, off, store.ErrMismatch)
 	}

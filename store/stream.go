@@ -33,11 +33,11 @@ const (
 )
 
 // NewStreamFile returns the file of st that info describes, on storage that reads streams. A
-// ReadAt that continues where the last ReadAt ended begins a stream. So does a large first
-// ReadAt. The stream lasts until the end of the file, a read elsewhere or Close. It is read
-// ahead while the reader does something else. Any other read, and each ReadRange, has a stream
-// of its own. ctx bounds all streams. The error of a failed read says if the file was removed
-// or replaced.
+// ReadAt begins a stream if it continues where the last ReadAt ended, or up to streamGap after
+// that. So does a large first ReadAt. The stream lasts until the end of the file, Close, or a
+// second ReadAt elsewhere that continues the first one there. The stream is read ahead while the
+// reader does something else. Any other read, and each ReadRange, has a stream of its own. ctx
+// bounds all streams. The error of a failed read says if the file was removed or replaced.
 func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
 	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, st: st, info: info, opener: o, next: -1}
@@ -178,7 +178,7 @@ func (f *streamFile) readRange(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	n, err := io.ReadFull(body, p)
-	_ = body.Close() // only read
+	_ = body.Close() // nothing was written, so an error does not matter
 	return n, tooShort(err)
 }
 
@@ -206,12 +206,13 @@ func (f *streamFile) Close() error {
 }
 
 // ReadWhole returns the content of a file of at most max bytes, and closes the file. Its
-// arguments f and err are the results of Open. It returns an error of Open.
+// arguments f and err are the results of Open. If Open failed, ReadWhole returns the
+// error of Open.
 func ReadWhole(f File, err error, max int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // nothing was written, so an error does not matter
 	//guard: bounds the size of a file that is read whole
 	if f.Size() > max {
 		return nil, fmt.Errorf("%s: %d bytes, at most %d expected: %w", f.Name(), f.Size(), max, ErrTooLarge)
@@ -241,15 +242,15 @@ type stream struct {
 	left int64 // bytes that are left in body
 	err  error // error after the bytes in ready
 
-	mu      sync.Mutex // guards the four fields below
+	mu      sync.Mutex // while the goroutine runs, guards the four fields below
 	ready   [][]byte   // buffers that were read ahead
 	used    int        // bytes of ready[0] that were read
 	empty   [][]byte   // free buffers
 	buffers int        // number of allocated buffers
 
-	ahead    bool          // there is time between reads
-	returned time.Time     // when the last read returned
-	idle     time.Duration // time between reads since the last fetch
+	readsAhead bool          // the goroutine pays off, because there is time between reads
+	returned   time.Time     // when the last read returned
+	idle       time.Duration // time between reads since the last fetch
 }
 
 // idleShare says when reading ahead is worth it: if the time between reads is more than
@@ -288,7 +289,7 @@ func (s *stream) read(p []byte, off int64) (n int, err error) {
 				s.fill()
 			}
 		}
-		s.ahead = s.idle*idleShare > time.Since(began)
+		s.readsAhead = s.idle*idleShare > time.Since(began)
 		s.idle = 0
 	}
 }
@@ -375,7 +376,7 @@ func (s *stream) resume() {
 			return
 		}
 	}
-	if !s.ahead || s.err != nil || s.left == 0 || len(s.ready) == streamBuffers {
+	if !s.readsAhead || s.err != nil || s.left == 0 || len(s.ready) == streamBuffers {
 		return
 	}
 	filling := make(chan struct{})
@@ -405,6 +406,6 @@ func (s *stream) close() {
 		s.cancel()
 	}
 	s.pause()
-	_ = s.body.Close() // only read
+	_ = s.body.Close() // nothing was written, so an error does not matter
 	s.cancel()
 }

@@ -19,7 +19,7 @@ type Shredder struct {
 	growth    int
 	zeroFixed bool
 	b         []byte
-	ahead     []byte // b, or nil to take no short cuts
+	ahead     []byte // b, or nil to take no shortcuts (see shortcuts.go)
 	empty     int    // number of items without bytes in the current row
 	allEmpty  int64  // number of items without bytes in earlier rows
 	places    []int  // begin and end of each key in the last row
@@ -27,8 +27,8 @@ type Shredder struct {
 	err       *damage.Error
 }
 
-// NewShredder returns a Shredder of rows of the mapping that fills bufs, which must be
-// made for the mapping's columns.
+// NewShredder returns a Shredder that fills bufs with rows of the mapping. bufs must be made
+// for the mapping's columns.
 func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 	return newShredder(m, bufs, nil)
 }
@@ -43,7 +43,7 @@ func (s *Shredder) EmptyItems() int64 { return s.allEmpty + int64(s.empty) }
 
 // Growth bounds the size of values: in all columns together, the values of a row take at
 // most factor times the bytes of its datum. ok is false if there is no such bound,
-// because a value without bytes in the datum takes some in its column.
+// because a value without bytes in the datum can take bytes in its column.
 func (s *Shredder) Growth() (factor int, ok bool) {
 	// A byte can be the index of a union. It adds one length to each branch's column,
 	// after a pending repeat of up to five bytes.
@@ -57,7 +57,7 @@ func (s *Shredder) Row(datum []byte) (int, error) {
 	return s.row(datum, datum)
 }
 
-// row is Row; ahead is nil to take no short cuts.
+// row is like Row. If ahead is nil, run takes no shortcuts.
 func (s *Shredder) row(datum, ahead []byte) (int, error) {
 	s.allEmpty += int64(s.empty)
 	s.b, s.ahead, s.empty = datum, ahead, 0
@@ -70,7 +70,7 @@ func (s *Shredder) row(datum, ahead []byte) (int, error) {
 	return p, nil
 }
 
-// step walks one op without short cuts.
+// step walks one op without shortcuts.
 func (s *Shredder) step(o *op, p int) int {
 	if !o.optional {
 		return s.value(o, p)
@@ -203,13 +203,13 @@ func (s *Shredder) varintEnd(p, width int) int {
 	b := s.b[min(p, len(s.b)):]
 	for i, c := range b {
 		if c < 0x80 {
-			//guard: rejects a number of more than 64 bits
+			//guard: rejects a number of more bits than its type has
 			if i == width-1 && c > lastByteMax(width) {
 				return s.fail(damage.Value, p, "varint of more than %d bits", width*32/maxInt)
 			}
 			return p + i + 1
 		}
-		//guard: rejects a number longer than its type allows
+		//guard: rejects a number of more bytes than its type allows
 		if i == width-1 {
 			return s.fail(damage.Value, p, "varint of more than %d bytes", width)
 		}
@@ -217,8 +217,7 @@ func (s *Shredder) varintEnd(p, width int) int {
 	return s.fail(damage.Truncated, p, "varint is cut off by the end of the block")
 }
 
-// copyVarint copies an int or long. If its encoding is longer than needed, it shortens
-// it.
+// copyVarint copies an int or long. It shortens an encoding that is longer than needed.
 func (s *Shredder) copyVarint(buf *column.Buffer, p, width int) int {
 	if p < len(s.b) && s.b[p] < 0x80 {
 		buf.AppendByte(s.b[p])
@@ -293,11 +292,11 @@ func (s *Shredder) boolean(buf *column.Buffer, p int) int {
 	return p + 1
 }
 
-// index reads an enum ordinal or a union index and checks it against the number of
+// index reads an enum ordinal or a union index, and checks that it is one of the
 // choices. format is the message for a wrong index, with both numbers.
 func (s *Shredder) index(p, choices int, format string) (int, int) {
 	n, q := s.varint(p)
-	//guard: rejects an index without a branch
+	//guard: rejects an index without a branch or symbol
 	if q >= 0 && uint64(n) >= uint64(choices) {
 		return 0, s.fail(damage.Value, p, format, n, choices)
 	}
@@ -333,6 +332,7 @@ func (s *Shredder) union(o *op, p int) int {
 // blockCount reads the count at the start of a block of an Avro array or map. end is the
 // end of the block, or -1 if the block does not state its size.
 func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
+	// A count of one byte needs no checks if it is not negative and its items fit into the rest.
 	if p < len(s.b) {
 		if c := s.b[p]; c&0x81 == 0 && minSize > 0 && int64(c>>1)*int64(minSize) < int64(len(s.b)-p) {
 			return int(c >> 1), -1, p + 1
@@ -424,8 +424,8 @@ func (s *Shredder) block(o *op, p int) (q, n int) {
 	return s.items(o, p, q, n, end), n
 }
 
-// items walks n items from q on. They belong to the Avro block at p, which states that it
-// ends at end.
+// items walks n items from q on. They belong to the Avro block at p. end is the end that the
+// block states, or -1 if it does not state its size.
 func (s *Shredder) items(o *op, p, q, n, end int) int {
 	//guard: rejects items that contradict the size of their block
 	if q = s.run(o.more.items, q, n); q >= 0 && end >= 0 && q != end {

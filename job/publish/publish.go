@@ -14,9 +14,10 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Publish makes the work of a plan's tasks the output. The caller has just checked work, in the
-// directory that StagedAt returned. Publish checks the files again once tasks cannot reach
-// them. If files changed, it publishes nothing and puts the work back. made may be nil.
+// Publish turns the work of a plan's tasks into the output. The caller has just checked work, in
+// the directory that StagedAt returned. Publish checks the files again once tasks cannot reach
+// them. If files changed, it publishes nothing and puts the work back. made says how the output
+// was made, and may be nil.
 func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, made *manifest.Made) (*manifest.Success, error) {
 	s := manifest.NewPending(p, manifest.NewID(), work.Results)
 	s.Sequence, s.Made = c.state.sequence+1, made
@@ -53,7 +54,7 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	return s.Success, nil
 }
 
-// forgetUnwritten forgets an output whose pending manifest was certainly not written.
+// forgetUnwritten forgets an output if its pending manifest does not exist.
 func (c *Claim) forgetUnwritten(ctx context.Context, p *pendingOutput) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
@@ -99,19 +100,19 @@ func (c *Claim) withdraw(ctx context.Context, p *pendingOutput, dir string) erro
 	return nil
 }
 
-// forget records that an output is no longer pending. The pending manifest is removed later,
-// with the claim's directory.
+// forget records that an output is no longer pending. If its pending manifest
+// still exists, the manifest is removed with the claim's directory at the latest.
 func (c *Claim) forget(p *pendingOutput) {
 	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *pendingOutput) bool { return other == p })
 }
 
-// clearOutdated removes the work of plans that can never be committed after the claim
-// published an output.
+// clearOutdated removes the work of the plans that a published output outdates. These plans can
+// never be committed.
 func (c *Claim) clearOutdated(ctx context.Context, published *pendingOutput) error {
 	if len(c.state.staged) == 0 {
 		return nil
 	}
-	//guard: removes plans that the output outdates
+	//guard: removes the pending manifest, so that ReadState finds the outdated plans
 	if err := c.remove(ctx, published.path); err != nil {
 		return err
 	}
@@ -281,7 +282,7 @@ func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]b
 	return err
 }
 
-// moveOut moves debris out of the destination, and also directories that become empty.
+// moveOut moves debris, and directories that become empty, out of the destination.
 func (c *Claim) moveOut(ctx context.Context, s *State) error {
 	err := parallel.Do(ctx, len(s.debris), c.movers, func(ctx context.Context, i int) error {
 		err := c.moveNth(ctx, i, c.pathOf(s.debris[i]), c.newPath(old))
@@ -327,12 +328,12 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 	if err != nil {
 		return err
 	}
-	//guard: stops a former holder early
+	//guard: stops a process that lost the lock, before the rename
 	if err := c.checkLock(ctx); err != nil {
 		return err
 	}
 	err = c.st.Rename(ctx, file, c.pathOf(manifest.SuccessName))
-	//guard: reports failing storage, not another run
+	//guard: reports success or failing storage, not another run
 	if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}

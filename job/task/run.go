@@ -21,7 +21,7 @@ const (
 	// spillReserve is the number of bytes that spills leave free on their disk.
 	spillReserve = 16 << 20
 	// spillMemory is the memory for the blocks of a row group that are not yet on disk.
-	// minSpill is its size if memory is short.
+	// minSpill is its least size if memory is short.
 	spillMemory = 12 << 20
 	minSpill    = 3 << 20
 	// taskMemory is the desired memory of a task that maps, besides the open column blocks
@@ -34,7 +34,8 @@ const (
 	// streamMemory is the memory for reading ahead in a task whose inputs are remote. One
 	// stream is being read, and another has blocks that are not yet shredded.
 	streamMemory = 8 << 20
-	// maxBlockSize is far above every useful size of column blocks.
+	// maxBlockSize is the largest block size that a plan may have. It is far above every
+	// useful size of column blocks.
 	maxBlockSize = 1 << 30
 )
 
@@ -100,40 +101,40 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 	})
 }
 
-// isRemote reports whether writing to a store mostly waits for other machines and
-// hardly uses a processor.
+// isRemote reports whether the files of a store are on other machines. Reading and writing
+// them mostly waits, and hardly uses a processor.
 func isRemote(st store.Store) bool { return !store.CapabilitiesOf(st).Local }
 
-// share is how workers and memory are divided among tasks that run at a time.
+// share says how workers and memory are divided among the tasks that run at the same time.
 type share struct {
-	mapping  int   // tasks that map at a time
-	running  int   // tasks at a time, including those that only upload
+	mapping  int   // number of tasks that map at the same time
+	running  int   // number of tasks that run at the same time, including those that only upload
 	workers  int   // workers of each task
-	memory   int64 // bytes of each task, besides its open blocks and the spill
+	memory   int64 // bytes of each task that maps, besides its open blocks and the spill
 	spill    int64 // bytes of each task's spill
 	reserved int64 // bytes of all tasks
 	inputs   int   // open inputs of each task
 }
 
-// share divides workers, memory and the temporary directory's disk among tasks. remote
-// says that they write to a remote store.
+// share divides workers and memory among tasks. If the temporary directory lacks space, fewer
+// tasks run at the same time. remote says that the tasks write to a remote store.
 func (r *Runner) share(numbers []int, remote bool) (share, error) {
-	open := mapper.OpenBlocks(r.writer, r.plan.BlockSize, r.plan.Columns)
+	openBytes := mapper.OpenBlocks(r.writer, r.plan.BlockSize, r.plan.Columns)
 	consumers := fmt.Sprintf("%d columns with blocks of %d bytes", r.plan.Columns, r.plan.BlockSize)
 	if r.options.Sink != nil {
-		open += r.options.Sink.Memory()
+		openBytes += r.options.Sink.Memory()
 		consumers += " and " + r.options.Sink.Name()
 	}
 	memory := r.options.Memory.Available()
 	//guard: refuses a task whose open blocks exceed the memory
-	if open > memory {
+	if openBytes > memory {
 		size := r.options.Memory.Size()
-		return share{}, failure.New(failure.Usage, "%s: %s", consumers, budget.TooLittle(size-memory+open, size))
+		return share{}, failure.New(failure.Usage, "%s: %s", consumers, budget.TooLittle(size-memory+openBytes, size))
 	}
 	if r.readsStreams(numbers) {
-		open += streamMemory
+		openBytes += streamMemory
 	}
-	s := divide(len(numbers), r.options.Workers, memory, open, remote)
+	s := divide(len(numbers), r.options.Workers, memory, openBytes, remote)
 	s.inputs = max(budget.InputFiles()/s.mapping, 1)
 	if r.checkDisk(numbers[:s.running]) == nil {
 		return s, nil
@@ -154,18 +155,18 @@ func (r *Runner) readsStreams(numbers []int) bool {
 	return false
 }
 
-// divide divides workers and memory among tasks. Each task has open bytes of open blocks. As
-// many tasks map at a time as workers and memory allow. The same number of tasks may upload
-// meanwhile if the memory allows it. With a single worker, a task uploads meanwhile only if the
+// divide divides workers and memory among tasks. The open blocks of each task take openBytes. As
+// many tasks map at the same time as workers and memory allow. If the memory allows it, up to the
+// same number of tasks upload meanwhile. With a single worker, a task uploads meanwhile only if the
 // store is remote, because a local upload keeps the worker busy. Most of the remaining memory is
 // left for blocks and values of unusual size in any task.
-func divide(tasks, workers int, memory, open int64, remote bool) share {
+func divide(tasks, workers int, memory, openBytes int64, remote bool) share {
 	s := share{memory: taskMemory, spill: spillMemory}
-	perTask := open + s.spill + s.memory
-	if rest := memory - open; perTask > memory {
+	perTask := openBytes + s.spill + s.memory
+	if rest := memory - openBytes; perTask > memory {
 		s.spill = min(max(rest/3, minSpill), spillMemory)
 		s.memory = min(max(rest-s.spill, minTaskMemory), taskMemory)
-		perTask = open + s.spill + s.memory
+		perTask = openBytes + s.spill + s.memory
 	}
 	s.mapping = max(min(tasks, workers, int(memory/perTask)), 1)
 	s.running = s.mapping
@@ -176,7 +177,7 @@ func divide(tasks, workers int, memory, open int64, remote bool) share {
 	uploads := int64(s.running-s.mapping) * uploadMemory
 	s.memory = min(s.memory+(rest-uploads)/4/int64(s.mapping), maxTaskMemory)
 	s.workers = (workers + s.mapping - 1) / s.mapping
-	s.reserved = min(int64(s.mapping)*(open+s.spill+s.memory)+uploads, memory)
+	s.reserved = min(int64(s.mapping)*(openBytes+s.spill+s.memory)+uploads, memory)
 	return s
 }
 

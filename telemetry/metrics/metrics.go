@@ -3,7 +3,7 @@
 // cmd/rowtocol uses the package.
 //
 // All metrics are gauges of the last run of a job, which the labels dest and command
-// identify. A run that fails replaces all of them but the time of the last success, so
+// identify. A run that fails replaces all of them except the time of the last success, so
 // that "no success for a day" can be queried.
 package metrics
 
@@ -19,7 +19,7 @@ import (
 // lastSuccess is the only metric that a later run may keep.
 const (
 	lastSuccess     = "rowtocol_last_success_timestamp_seconds"
-	lastSuccessHelp = "When the last successful run ended: exit 0, nothing to do, or allowed losses."
+	lastSuccessHelp = "When the last successful run ended. A run succeeds with exit 0, with nothing to do, or with allowed losses."
 )
 
 // gauge is a metric of a run.
@@ -33,9 +33,9 @@ var gauges = []gauge{
 	{"rowtocol_run_duration_seconds", "How long the last run took.", func(r *report.Run) float64 { return r.Duration().Seconds() }},
 	{"rowtocol_run_success", "Whether the last run succeeded: exit 0, nothing to do, or allowed losses.", func(r *report.Run) float64 { return boolValue(r.Succeeded()) }},
 	{"rowtocol_run_exit_code", "Exit code of the last run.", func(r *report.Run) float64 { return float64(r.Exit) }},
-	{"rowtocol_run_with_losses", "Whether the output lacks rows of damaged inputs, which was allowed: exit 8.", func(r *report.Run) float64 { return boolValue(r.Status == "losses") }},
+	{"rowtocol_run_with_losses", "Whether the last run ended with exit 8: the output lacks rows of damaged inputs, as allowed.", func(r *report.Run) float64 { return boolValue(r.Status == "losses") }},
 	{"rowtocol_run_rows", "Rows that the last run committed.", func(r *report.Run) float64 { return float64(r.Rows) }},
-	{"rowtocol_run_input_bytes", "Bytes of the inputs that the last run committed.", func(r *report.Run) float64 { return float64(r.InputBytes) }},
+	{"rowtocol_run_input_bytes", "Bytes of the inputs whose rows the last run committed.", func(r *report.Run) float64 { return float64(r.InputBytes) }},
 	{"rowtocol_run_output_bytes", "Bytes of the files that the last run committed.", func(r *report.Run) float64 { return float64(r.Bytes) }},
 	{"rowtocol_run_files", "Files that the last run committed.", func(r *report.Run) float64 { return float64(r.Files) }},
 	{"rowtocol_run_lost_rows", "Rows of damaged inputs that the last run left out, as far as they could be counted.", func(r *report.Run) float64 { return float64(r.LostRows) }},
