@@ -47,7 +47,7 @@ type Stats struct {
 	TotalRows  int64 // rows of the dataset
 	BytesRead  int64 // bytes read from files: headers, block tables, and blocks, even those read ahead and not used
 	FileBytes  int64 // size of all files of the dataset
-	BlocksRead int64 // blocks read from files; a block that is read twice counts twice
+	BlocksRead int64 // blocks read from files; a block that is read again from its file counts again
 	// Blocks is the number of blocks of the query's columns in the files that it
 	// opened.
 	Blocks int64

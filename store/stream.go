@@ -232,7 +232,7 @@ func ReadWhole(f File, err error, max int64) ([]byte, error) {
 // its bytes itself, because passing bytes between goroutines would only delay it. When there
 // is time between the reads, a goroutine reads ahead in that time.
 type stream struct {
-	pos, end int64 // offsets in the file: next byte to read, end
+	pos, end int64 // offsets in the file: of the next byte to read, and of the end
 	cancel   context.CancelFunc
 	filling  chan struct{} // closed when the goroutine that reads ahead ends; nil if there is none
 	stop     atomic.Bool   // tells the goroutine to end
@@ -253,8 +253,8 @@ type stream struct {
 	idle       time.Duration // time between reads since the last fetch
 }
 
-// idleShare says when reading ahead is worth it: if the time between reads is more than
-// 1/idleShare of the time of a fetch.
+// idleShare says when a stream reads ahead: if the time between reads exceeds 1/idleShare of
+// the time of a fetch, reading ahead is worth it.
 const idleShare = 4
 
 func (f *streamFile) start(off int64) (*stream, error) {
