@@ -355,7 +355,7 @@ func (s *selection) nextListed() error {
 }
 
 // wants reports whether a part may have rows to return. A part whose rows all lie before
-// the offset has none: wants counts them as skipped.
+// the offset has none, and wants counts its rows as skipped.
 func (s *selection) wants(p *Part) bool {
 	if s.query.Only != nil && len(s.query.Only[s.part]) == 0 {
 		return false
