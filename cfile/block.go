@@ -152,7 +152,7 @@ func (e *blockEncoder) block(b *writtenBlocks, ordinal int64, r *Rows, s span, c
 	return err
 }
 
-// encode appends n values of v from the one with the number first on.
+// encode appends the n values of v that start at index first.
 func (e *blockEncoder) encode(dst []byte, ordinal uint32, v *encoding.Values, first, n int, c *coded) ([]byte, error) {
 	if e.physical == Binary {
 		return e.encodeBinary(dst, ordinal, v, first, n, c)
@@ -225,7 +225,7 @@ func countOnes(b []byte) int {
 	return n
 }
 
-// rowsOf returns how many rows the first n values and the nulls before the last of them have.
+// rowsOf returns the number of rows up to and including the one with the nth value.
 // valid has a 1 for each value and a 0 for each null.
 func rowsOf(valid []byte, n int) int {
 	row := 0

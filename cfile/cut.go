@@ -59,7 +59,7 @@ const (
 	codeWidth       = 4 // bytes of a code of a dictionary
 )
 
-// atMost cuts after limit values, if n is not less.
+// atMost cuts after limit values. full says whether there are that many.
 func atMost(n, limit int) (values int, full bool) { return min(n, limit), n >= limit }
 
 func cutPlainBinary(offsets []uint32, first, n, blockSize int) (values int, full bool) {
@@ -128,7 +128,8 @@ func integer(b []byte, width int) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// runsBound returns the most bytes of the runs of n values. The worst case is a run for each eight.
+// runsBound returns the most bytes of the runs of n values. The worst case is one run per
+// eight values.
 func runsBound(physical Type, n int) int {
 	if physical == Bool {
 		return n/4 + 8
@@ -143,7 +144,7 @@ type runMeter struct {
 	value    int // bytes of the value that a run repeats
 	group    int // bytes of eight literal values
 	last     uint64
-	repeated int // how often last came since its run or group began
+	repeated int // how often in a row last came, from the start of its run or group
 	buffered int // number of values in the group that is not full
 	groups   int // number of groups in the literal run that is open
 }

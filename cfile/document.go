@@ -20,7 +20,8 @@ const (
 	documentVersion = 1
 	// maxDocument is the most bytes of a document that are read.
 	maxDocument = 256 << 20
-	// maxItems is the most items of a column, which is the most rows of a file.
+	// maxItems is the largest number of items of a column. Each item is a row of its file, and a
+	// CFile has no more rows.
 	maxItems = math.MaxUint32
 	// maxBytes is more than the raw or stored bytes of any column. The sum of all
 	// columns fits an int64.
@@ -53,14 +54,14 @@ type documentFile struct {
 	BlocksCRC   uint32 // the value of BlocksCRCKey in the file's footer
 }
 
-// documentBlock is the rows of a column that were one raw block when they were written.
+// documentBlock describes a raw block of a column: the rows that were encoded together.
 // It has whole data blocks of each of the column's files.
 type documentBlock struct {
 	Rows  int64 // number of rows of the part
 	Units int64 // number of lengths; in a column without lengths, of values and nulls
 	Items int64 // number of values that are not null; in a column of type null, sum of the lengths
-	// Raw is the size of lengths and values when they are decoded: 4 bytes for each length,
-	// and for each value its width, or 4 bytes and its own.
+	// Raw is the size of lengths and values when they are decoded: 4 bytes for each length;
+	// for each value its fixed width or, without a fixed width, 4 bytes and the value's bytes.
 	Raw    int64
 	Stored int64 // bytes of all data blocks
 }
@@ -197,7 +198,7 @@ func (d *document) appendColumn(dst []byte, col int) ([]byte, error) {
 	return dst, nil
 }
 
-// lines returns the lines of a column without blocks and parent.
+// lines returns the lines of a column. It leaves their blocks and parent empty.
 func (c *documentColumn) lines() []documentLine {
 	lines := make([]documentLine, 0, 2)
 	add := func(f *documentFile, holds string) {
@@ -304,12 +305,12 @@ func (r *documentReader) column(lines []documentLine) (n int, err error) {
 		return 0, r.fail(damage.Header, "the files of the column %.100q do not hold what its type requires", c.Name)
 	}
 	if s.lengths {
-		c.Lengths, err = r.open(&lines[0], Int32, Int32, true, false)
+		c.Lengths, err = r.file(&lines[0], Int32, Int32, true, false)
 	}
 	if s.values && err == nil {
 		logical, _ := typeOf(&c.Column, false)
 		physical, _ := typeOf(&c.Column, true)
-		c.Values, err = r.open(last, logical, physical, false, s.nullable)
+		c.Values, err = r.file(last, logical, physical, false, s.nullable)
 	}
 	if err == nil {
 		err = r.count(&c)
@@ -349,8 +350,9 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 	return c, nil
 }
 
-// open returns the file of a line, and checks the line. The type must be one of two.
-func (r *documentReader) open(l *documentLine, logical, physical Type, lengths, nullable bool) (*documentFile, error) {
+// file returns the file of a line, and checks the line. The file's type must be logical or
+// physical.
+func (r *documentReader) file(l *documentLine, logical, physical Type, lengths, nullable bool) (*documentFile, error) {
 	crc, err := strconv.ParseUint(l.BlocksCRC, 16, 32)
 	//guard: rejects a file without a checksum of its blocks
 	if err != nil || len(l.BlocksCRC) != len(sumZeros) {

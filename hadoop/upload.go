@@ -51,7 +51,7 @@ func openHome(ctx context.Context, resolve input.Resolve, location string) (*hom
 		return nil, err
 	}
 	h := &home{Location: at, access: store.CapabilitiesOf(at.Store)}
-	//guard: rejects a store without access rights
+	//guard: rejects a store that has no owners and permissions
 	if h.access.Access == nil {
 		return nil, failure.New(failure.Usage, "the home directory %s is not on HDFS: the default file system of the configuration (fs.defaultFS) must be HDFS", location)
 	}
@@ -88,7 +88,7 @@ func (h *home) secure(ctx context.Context) error {
 	if homeAccess.Owner != h.owner {
 		return failure.New(failure.Refused, "%s belongs to %s, not to %s: it cannot hold the program that tasks run", h.Origin+h.Path, homeAccess.Owner, h.owner)
 	}
-	//guard: rejects a directory that others can enter
+	//guard: closes the directory to other users
 	if homeAccess.Mode != privateDir {
 		return h.access.SetMode(ctx, h.Path, privateDir)
 	}
@@ -158,7 +158,7 @@ func (h *home) isUploaded(ctx context.Context, p string, size int64) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	//guard: rejects a truncated program, or one that others can write
+	//guard: removes a truncated program, or one that others can write
 	if info.Size != size || access.Owner != h.owner || access.Mode&0o022 != 0 {
 		return false, h.Store.RemoveAll(ctx, p)
 	}

@@ -72,7 +72,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 		i := slices.IndexFunc(outputs, func(o publish.Committed) bool { return o.Success.Plan == id })
 		switch {
 		case i >= 0:
-			out.nothing(outputs[i].Success)
+			out.recordNothing(outputs[i].Success)
 			if err := tidy(ctx, d, state, out); err != nil {
 				return nil, err
 			}
@@ -152,7 +152,7 @@ func (c *conversion) decideCommit(ctx context.Context, state *publish.State) (do
 		return false, err
 	}
 	if m, done := c.committed(state); done {
-		c.out.nothing(m)
+		c.out.recordNothing(m)
 		return true, nil
 	}
 	return false, c.checkCommit(state)

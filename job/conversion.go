@@ -22,8 +22,9 @@ import (
 const storedPlans = 16
 
 // conversion is a conversion in progress. Its tasks run on any machines. Its steps are look,
-// decide, choose, stage, the tasks, and commit. Once the destination is locked, update takes its
-// state again and decide runs again, because the first decision only saves work.
+// decide, choose, stage, the tasks, and commit. The first decision is made without the lock, only
+// to avoid useless work. Once the destination is locked, update reads its state again and decide
+// runs again.
 type conversion struct {
 	*Request
 	dest  *publish.Destination
@@ -89,8 +90,8 @@ func (c *conversion) decide() (done bool, err error) {
 	if c.found == nil {
 		return false, nil
 	}
-	if m, nothing := c.nothing(c.state, c.found); nothing {
-		c.out.nothing(m)
+	if m, done := c.nothingToDo(c.state, c.found); done {
+		c.out.recordNothing(m)
 		return true, nil
 	}
 	if c.Incremental {
@@ -99,9 +100,9 @@ func (c *conversion) decide() (done bool, err error) {
 	return false, c.checkReplaceable(c.state, &c.found.Request)
 }
 
-// nothing reports whether a survey found nothing to do, and returns what the destination
+// nothingToDo reports whether a survey found nothing to do, and returns what the destination
 // holds instead.
-func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.Success, bool) {
+func (r *Request) nothingToDo(state *publish.State, survey *plan.Survey) (*manifest.Success, bool) {
 	switch {
 	case r.Incremental:
 		return latest(state), len(survey.Request.Inputs) == 0
@@ -115,8 +116,8 @@ func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.
 }
 
 // update replaces the state with what the destination holds now. If that changed, it surveys
-// the inputs again. completed are the IDs of outputs that the claim published for dead
-// holders.
+// the inputs again. completed are the IDs of the outputs of dead holders that were
+// published while the claim took the lock.
 func (c *conversion) update(ctx context.Context, now *publish.State, completed []string) error {
 	before := c.state
 	c.state = now
@@ -147,7 +148,7 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 
 // choose selects the plan. Earlier runs of the request may have left plans, perhaps for only
 // some of its inputs. choose takes the one with the most input bytes done. If there is none, it
-// takes a new plan.
+// takes a new plan, but returns an error if a plan is left that needs too much memory.
 func (c *conversion) choose(ctx context.Context) error {
 	fresh, err := c.found.Plan(ctx, c.state.ID(), c.state.OutputIDs()...)
 	if err != nil {
@@ -239,7 +240,7 @@ func (c *conversion) resumes(p *manifest.Plan) bool {
 // resume continues with the plan of an earlier run.
 func (c *conversion) resume(p *manifest.Plan) {
 	if p.Schema != c.plan.Schema {
-		c.mapping = nil // the schema is the same but its text differs, and part files repeat the text
+		c.mapping = nil // of the new text of the schema; part files contain the text of the resumed plan
 	}
 	if had, now := p.BlockSize, c.plan.BlockSize; had != now {
 		c.out.warn([]string{fmt.Sprintf("the run that is resumed keeps its column blocks of %d bytes; --restart plans anew, with %d", had, now)})
@@ -340,7 +341,7 @@ func tooMany(tasks int) []string {
 	return []string{fmt.Sprintf("%d tasks leave more files in one directory than the %d that a name node takes by default (dfs.namenode.fs-limits.max-directory-items): a larger --row-group-size makes fewer", tasks, maxWork)}
 }
 
-// claimTries is how often parents are made again after other processes removed them.
+// claimTries is how often stage tries to make parents that other processes remove.
 const claimTries = 3
 
 // withParents makes the parents of the destination if the request allows it, and then calls do,

@@ -323,7 +323,7 @@ func TestCheckCompatible(t *testing.T) {
 func TestNothingAfterSomething(t *testing.T) {
 	done, before := &manifest.Success{Rows: 1}, &manifest.Success{Rows: 2}
 	out := &Outcome{Published: []*manifest.Success{done}, Manifest: done}
-	if out.nothing(before); out.Nothing || out.Manifest != done || len(out.Outputs()) != 1 || out.Outputs()[0] != done {
+	if out.recordNothing(before); out.Nothing || out.Manifest != done || len(out.Outputs()) != 1 || out.Outputs()[0] != done {
 		t.Errorf("%+v", out)
 	}
 }

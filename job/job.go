@@ -113,8 +113,8 @@ type Outcome struct {
 	Skipped []input.Skipped
 }
 
-// nothing records that there was nothing to do, unless something was published before.
-func (o *Outcome) nothing(m *manifest.Success) {
+// recordNothing records that there was nothing to do, unless something was published before.
+func (o *Outcome) recordNothing(m *manifest.Success) {
 	if len(o.Published) == 0 {
 		o.Nothing, o.Manifest = true, m
 	}

@@ -222,7 +222,7 @@ func TestLosses(t *testing.T) {
 		"2 damaged ranges of the input, with at least 3 rows": {{Rows: 3}, {Rows: -1}},
 	} {
 		out := new(Outcome)
-		out.nothing(&manifest.Success{Losses: losses})
+		out.recordNothing(&manifest.Success{Losses: losses})
 		failuretest.Want(t, out.losses(), failure.Losses, text)
 		if !out.Nothing || out.Manifest == nil {
 			t.Errorf("outcome %+v", out)

@@ -205,7 +205,7 @@ func (p *Partitions) Preview(ctx context.Context, name string) (what string, sur
 	if err != nil {
 		return "", nil, err
 	}
-	_, nothing := r.nothing(state, survey)
+	_, nothing := r.nothingToDo(state, survey)
 	switch {
 	case nothing:
 		return Unchanged, survey, nil

@@ -52,7 +52,7 @@ func foresee(r *Request, survey *plan.Survey, s *publish.Status) *Prospect {
 	if s.Success != nil && !r.Incremental {
 		p.Differences = append(p.Differences, s.Success.Request.Differences(now)...)
 	}
-	_, nothing := r.nothing(s.State, survey)
+	_, nothing := r.nothingToDo(s.State, survey)
 	switch {
 	case nothing:
 		p.Does = DoNothing

@@ -13,8 +13,8 @@ import (
 // rowGroup collects the block tables of a file while it is made.
 type rowGroup struct {
 	columns []columnState
-	header  []byte // has zeros where Finish puts rows, starts and CRCs
-	crcsEnd int    // end of the CRCs of header and blocks in the header
+	header  []byte // has zeros where Finish puts rows, starts, flags and CRCs
+	crcsEnd int    // where, in the header, the CRCs of the header and of the blocks end
 	size    int64
 	// free holds jobs that have ended, for later use. Only Begin and End use it, never at once.
 	free []*encodeJob
@@ -159,7 +159,7 @@ func (j *encodeJob) index() error {
 	return nil
 }
 
-// job returns a job from the free list.
+// job returns a job from the free list, or a new one.
 func (g *rowGroup) job() *encodeJob {
 	if n := len(g.free); n > 0 {
 		j := g.free[n-1]

@@ -30,7 +30,7 @@ type field struct {
 	null int
 }
 
-// Parse returns the key of some fields of a schema's rows. paths has the paths of the fields,
+// Parse returns the Spec of a key of some fields of a schema's rows. paths has the paths of the fields,
 // joined by commas: "id", or "sender.name,date". A path leads through records to a field of a
 // simple type, or of a union of null and a simple type.
 func Parse(schema *shred.Schema, paths string) (*Spec, error) {
@@ -97,7 +97,7 @@ func find(node *shred.Node, path string) (f field, err error) {
 		shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
 		return f, nil
 	}
-	return f, fmt.Errorf("%q is %s; a field of a key is a number, boolean, string, bytes, fixed or enum, or one of these or null", path, article(node))
+	return f, fmt.Errorf("%q is %s; a field of a key must be a number, boolean, string, bytes, fixed or enum, or a union of one of these types with null", path, article(node))
 }
 
 // article returns the kind of a type with an article, such as "an array".
@@ -172,7 +172,7 @@ func (s *Spec) Append(dst []byte, values [][]byte) (key []byte, ok bool) {
 	return dst, true
 }
 
-// append appends a value in Avro's encoding.
+// append appends the bytes of the key for v, which is a value in Avro's encoding.
 func (f *field) append(dst, v []byte, last bool) []byte {
 	switch f.kind {
 	case shred.KindInt, shred.KindLong:
@@ -238,7 +238,8 @@ func appendText[T string | []byte](dst []byte, v T, last bool) []byte {
 	return append(appendEscaped(dst, v), 0, 0)
 }
 
-// appendEscaped appends text in which the end of a field does not occur.
+// appendEscaped appends v with 0xFF after each byte 0, so that the end of a field (00 00)
+// does not occur in it.
 func appendEscaped[T string | []byte](dst []byte, v T) []byte {
 	for i := range len(v) {
 		dst = append(dst, v[i])

@@ -66,8 +66,8 @@ func (n *Node) fits(l column.Logical) bool {
 	return true
 }
 
-// maxPrecision returns the most decimal digits that every two's complement number of
-// size bytes can hold.
+// maxPrecision returns the largest d for which every number of d decimal digits fits into
+// size bytes of two's complement.
 func maxPrecision(size int) int {
 	return int(math.Floor(math.Log10(2) * (8*float64(size) - 1)))
 }

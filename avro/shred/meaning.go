@@ -45,8 +45,8 @@ func (r *Resolution) LeftOut() []string { return r.leftOut }
 // or drops, so that values mean something else to the reader.
 func (r *Resolution) Changes() []string { return r.changes }
 
-// Differences returns the differences of the reader's schema if both are the same schema:
-// see Schema.Differences.
+// Differences returns where the reader's schema differs in aliases, defaults or other
+// properties, if both are the same schema: see Schema.Differences.
 func (r *Resolution) Differences() []string { return r.differences }
 
 // describe collects the fields left out and the changes at a path and below.

@@ -36,19 +36,19 @@ dt=2026-01-01/hour=7. Each key becomes a column after those of the rows. The
 type of the column is long if all values are integers, date if all are dates,
 and otherwise string. The value __HIVE_DEFAULT_PARTITION__ is null, and %XX is
 decoded. If the rows have a field with the name of a key, the field replaces the
-key. All outputs must have the same keys in the same order. Only a part of a
-path gives keys: for a directory, what is below it; for a pattern, what is from
-its first wildcard on; for several arguments, what is below their common
-directory. So mail/dt=2026-01-01 alone gives no column dt. With
---where 'dt >= date("2026-01-01")' cat reads only directories that meet the
-condition.
+key. All outputs must have the same keys in the same order. Keys are taken only
+from the path below a directory that you name, from the first wildcard of a
+pattern on, or below the common directory of several arguments. So
+mail/dt=2026-01-01 alone gives no column dt. With --where 'dt >=
+date("2026-01-01")' cat reads only directories that meet the condition.
 
 cat reads only the columns that you ask for. With --where it reads the columns
 of the condition, and reads the other columns only where rows match. --columns
-names a field by its path in the schema (received.host), which leaves out
-arrays, maps and unions, or by its column (received[]#host). A record stands for
-all its fields. Fields are printed in the order of the schema. With --schema,
-the names in --columns and --where are still those of the files' own schema.
+names a field by its path in the schema, in which arrays, maps and unions are
+not written (received.host), or by its column (received[]#host). A record stands
+for all its fields. Fields are printed in the order of the schema. With
+--schema, the names in --columns and --where are still those of the files' own
+schema.
 
 --where takes a condition such as  size > 1000 and folder <> 'SPAM'. You may
 write it in the words of SQL or with the operators of C. A condition can also
@@ -121,7 +121,7 @@ func (f *catFlags) addCondition(flags *pflag.FlagSet) {
 func (f *catFlags) addChoice(flags *pflag.FlagSet) {
 	f.addCondition(flags)
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
-	flags.StringVar(&f.schema, "schema", "", "resolve the rows to the Avro schema in this `file`, by its defaults, aliases and promotions")
+	flags.StringVar(&f.schema, "schema", "", "convert the rows to the Avro schema in this `file`: its defaults and aliases apply, and types may become wider (int to long)")
 }
 
 // catFormats lists the values of --to. write writes all rows. If it returns nil, the output

@@ -49,7 +49,7 @@ type Search struct {
 	Resolve Resolve
 	// Inputs are files, directories and patterns, as the user named them.
 	Inputs []string
-	// Dest is the destination, which may hold no input; nil if there is none.
+	// Dest is the destination, which must not contain an input; nil if there is none.
 	Dest *store.Location
 	// AllowEmpty accepts a pattern without a match.
 	AllowEmpty bool
