@@ -39,8 +39,9 @@ decoded. If the rows have a field with the name of a key, the field replaces the
 key. All outputs must have the same keys in the same order. Keys are taken only
 from the path below a directory that you name, from the first wildcard of a
 pattern on, or below the common directory of several arguments. So
-mail/dt=2026-01-01 alone gives no column dt. With --where 'dt >=
-date("2026-01-01")' cat reads only directories that meet the condition.
+mail/dt=2026-01-01 alone gives no column dt. With
+--where 'dt >= date("2026-01-01")' cat reads only directories that meet the
+condition.
 
 cat reads only the columns that you ask for. With --where it reads the columns
 of the condition, and reads the other columns only where rows match. --columns
