@@ -305,12 +305,12 @@ func (r *documentReader) column(lines []documentLine) (n int, err error) {
 		return 0, r.fail(damage.Header, "the files of the column %.100q do not hold what its type requires", c.Name)
 	}
 	if s.lengths {
-		c.Lengths, err = r.file(&lines[0], Int32, Int32, true, false)
+		c.Lengths, err = r.lineFile(&lines[0], Int32, Int32, true, false)
 	}
 	if s.values && err == nil {
 		logical, _ := typeOf(&c.Column, false)
 		physical, _ := typeOf(&c.Column, true)
-		c.Values, err = r.file(last, logical, physical, false, s.nullable)
+		c.Values, err = r.lineFile(last, logical, physical, false, s.nullable)
 	}
 	if err == nil {
 		err = r.count(&c)
@@ -350,9 +350,9 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 	return c, nil
 }
 
-// file returns the file of a line, and checks the line. The file's type must be logical or
+// lineFile returns the file of a line, and checks the line. The file's type must be logical or
 // physical.
-func (r *documentReader) file(l *documentLine, logical, physical Type, lengths, nullable bool) (*documentFile, error) {
+func (r *documentReader) lineFile(l *documentLine, logical, physical Type, lengths, nullable bool) (*documentFile, error) {
 	crc, err := strconv.ParseUint(l.BlocksCRC, 16, 32)
 	//guard: rejects a file without a checksum of its blocks
 	if err != nil || len(l.BlocksCRC) != len(sumZeros) {

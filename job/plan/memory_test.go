@@ -85,7 +85,7 @@ func TestFits(t *testing.T) {
 	}
 	err := Fits(p, formats, 93<<20)
 	failuretest.Want(t, err, failure.Usage, "1000 columns with blocks of 65536 bytes: too little memory: --memory 94MiB is needed")
-	failuretest.Want(t, err, failure.Usage, "has 93MiB; --restart")
+	failuretest.Want(t, err, failure.Usage, "the limit is 93MiB; --restart")
 	p.Columns = 10_000
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")
 	options, err := cfile.Format.Options(nil)
@@ -112,7 +112,7 @@ func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 	r.Memory = budget.New(24 << 20)
 	_, err := mustLook(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "a.avro")
-	failuretest.Want(t, err, failure.Usage, "has 24MiB")
+	failuretest.Want(t, err, failure.Usage, "the limit is 24MiB")
 	r.Output.MaxInputBlock = 1 << 20 // the blocks are then damage, which the tasks report
 	mustPlan(t, r)
 }
