@@ -43,8 +43,8 @@ const convertExample = `  # a directory of files, with the defaults
   # show the plan only
   rowtocol convert --dry-run '/data/mail/archive-*.avro' /data/mail.columns
 
-  # one column with another codec; the first value of each block of another one,
-  # so that readers can seek by value
+  # bzip2 for the column body; for the column date also the first value of each
+  # block, so that readers can seek by value
   rowtocol convert --codec snappy --codec body=bzip2 --values date \
     /data/mail /data/mail.columns
 
