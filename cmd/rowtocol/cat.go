@@ -36,11 +36,10 @@ dt=2026-01-01/hour=7. Each key becomes a column after those of the rows. The
 type of the column is long if all values are integers, date if all are dates,
 and otherwise string. The value __HIVE_DEFAULT_PARTITION__ is null, and %XX is
 decoded. If the rows have a field with the name of a key, the field replaces the
-key. All outputs must have the same keys in the same order. Keys come
-from one part of each path: for a directory, the part below it; for a pattern,
-the part from its first wildcard on; for several arguments, the part below their
-common directory. So
-mail/dt=2026-01-01 alone gives no column dt. With
+key. All outputs must have the same keys in the same order. Keys come from one
+part of each path: for a directory, the part below it; for a pattern, the part
+from its first wildcard on; for several arguments, the part below their common
+directory. So mail/dt=2026-01-01 alone gives no column dt. With
 --where 'dt >= date("2026-01-01")' cat reads only directories that meet the
 condition.
 
