@@ -54,8 +54,8 @@ type documentFile struct {
 	BlocksCRC   uint32 // the value of BlocksCRCKey in the file's footer
 }
 
-// documentBlock describes a raw block of a column: the rows that were encoded together.
-// It has whole data blocks of each of the column's files.
+// documentBlock describes a raw block: rows of a column that were encoded together. In each
+// file of the column, a raw block is one or more whole data blocks.
 type documentBlock struct {
 	Rows  int64 // number of rows of the part
 	Units int64 // number of lengths; in a column without lengths, of values and nulls
@@ -350,8 +350,8 @@ func (r *documentReader) describe(l *documentLine) (c column.Column, err error) 
 	return c, nil
 }
 
-// lineFile returns the file of a line, and checks the line. The file's type must be logical or
-// physical.
+// lineFile returns the file of a line, and checks the line. The file's type must be one of the
+// arguments logical and physical.
 func (r *documentReader) lineFile(l *documentLine, logical, physical Type, lengths, nullable bool) (*documentFile, error) {
 	crc, err := strconv.ParseUint(l.BlocksCRC, 16, 32)
 	//guard: rejects a file without a checksum of its blocks

@@ -12,15 +12,15 @@ const Concealed = "(hidden)"
 
 // namedSecret matches a secret that follows its name: a parameter of a location, even if it is
 // escaped several times, or a header. It also matches a user and password before @ and a
-// host. It does not match a partition directory whose name follows a slash and begins with the
-// word, such as /token=1. But it does match token=1 at the start of a text, and /my-token=1.
+// host. It does not match a path element that begins with such a name, as the partition
+// directory /token=1 does. But it does match token=1 at the start of a text, and /my-token=1.
 var namedSecret = regexp.MustCompile(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delegation|token|password|secret|signature)["']?\s*(?:=|:|%(?:25)*3d)\s*["']?)[^\s"'&<>(){}\[\],;]+` +
 	`|((?:negotiate|basic|bearer)\s+)[\w+/=.~-]{16,}` +
 	`|(://)[^\s/@]+:[^\s/@]*(@)`)
 
-// Redact replaces each secret in a text that follows a name, such as the value after token=,
-// and the user and password of a URL. A caller that knows the text of a secret must replace it
-// before it calls Redact.
+// Redact replaces secrets in a text: each value that follows the name of a secret, such as
+// token=, and the user and password of a URL. A caller that knows the text of a secret must
+// replace it before it calls Redact.
 func Redact(text string) string {
 	return namedSecret.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }

@@ -30,7 +30,7 @@ type field struct {
 	null int
 }
 
-// Parse returns the Spec of a key of some fields of a schema's rows. paths has the paths of the fields,
+// Parse returns the Spec of a key. paths has the paths of the key's fields in the schema,
 // joined by commas: "id", or "sender.name,date". A path leads through records to a field of a
 // simple type, or of a union of null and a simple type.
 func Parse(schema *shred.Schema, paths string) (*Spec, error) {
@@ -139,7 +139,7 @@ func (s *Spec) Paths() []string {
 // String returns the paths as Parse reads them.
 func (s *Spec) String() string { return strings.Join(s.Paths(), ",") }
 
-// text reports whether the field is text or bytes, which have prefixes.
+// text reports whether the field is text or bytes, so that keys can be found by a prefix.
 func (f *field) text() bool {
 	switch f.kind {
 	case shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
