@@ -21,10 +21,10 @@ const (
 	rowsOverhead = maxRows/4 + 4*maxRows/16 + valueOverhead
 )
 
-// cut returns how many of the n values from first on make a block full by Kudu's rule for the
-// encoding. If the block has room for more after all of them, full is false. A block of BINARY
-// values is also full before a value with which it would be too large for a reader. Kudu no
-// longer has a rule for GROUP_VARINT. Here it has the rule of PLAIN.
+// cut returns how many of the n values that begin at index first go into the block before Kudu's
+// rule for the encoding calls it full. If the block has room for more after all of them, full is
+// false. A block of BINARY values is also full if the next value would make it too large for a
+// reader. Kudu no longer has a rule for GROUP_VARINT. Here it has the rule of PLAIN.
 func (e *blockEncoder) cut(v *encoding.Values, first, n int, c *coded) (values int, full bool) {
 	size := e.o.BlockSize
 	switch e.o.Encoding {
@@ -144,7 +144,7 @@ type runMeter struct {
 	value    int // bytes of the value that a run repeats
 	group    int // bytes of eight literal values
 	last     uint64
-	repeated int // how often in a row last came, from the start of its run or group
+	repeated int // number of times in a row that last came, from the start of its run or group
 	buffered int // number of values in the group that is not full
 	groups   int // number of groups in the literal run that is open
 }

@@ -131,8 +131,8 @@ type selection struct {
 }
 
 // newSelection checks a query on all sections, so that the query fails before it returns
-// any row. It then begins with the first section. bind is called when s is in a section,
-// and returns the schema of the rows that the caller makes there.
+// any row. It then begins with the first section. In each section it calls bind, which returns
+// the schema of the rows that the caller makes there.
 func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selection) (*shred.Schema, error)) (*selection, error) {
 	if q.Offset < 0 {
 		return nil, queryf("offset %d is negative", q.Offset)

@@ -86,7 +86,7 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 		return nil, fmt.Errorf("hfile: files with the codec %s are not written", o.Codec)
 	}
 	if o.BlockSize < 0 || o.BlockSize > MaxDataBlock || o.IndexBlockSize < 0 || o.IndexBlockSize > MaxDataBlock {
-		return nil, fmt.Errorf("hfile: blocks of %d and %d bytes; at most %d are written", o.BlockSize, o.IndexBlockSize, MaxDataBlock)
+		return nil, fmt.Errorf("hfile: block size %d and index block size %d must be from 0 to %d bytes", o.BlockSize, o.IndexBlockSize, MaxDataBlock)
 	}
 	f := &Writer{w: w, o: o, previous: map[string]int64{}, firstData: -1, lastData: -1, optionsSize: o.optionsBound()}
 	f.buf = make([]byte, headerSize, headerSize+o.BlockSize)

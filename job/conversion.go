@@ -116,8 +116,8 @@ func (r *Request) nothingToDo(state *publish.State, survey *plan.Survey) (*manif
 }
 
 // update replaces the state with what the destination holds now. If that changed, it surveys
-// the inputs again. completed are the IDs of the outputs of dead holders that were
-// published while the claim took the lock.
+// the inputs again. completed are the IDs of outputs that the claim
+// published for dead holders while it took the lock.
 func (c *conversion) update(ctx context.Context, now *publish.State, completed []string) error {
 	before := c.state
 	c.state = now
@@ -240,7 +240,7 @@ func (c *conversion) resumes(p *manifest.Plan) bool {
 // resume continues with the plan of an earlier run.
 func (c *conversion) resume(p *manifest.Plan) {
 	if p.Schema != c.plan.Schema {
-		c.mapping = nil // of the new text of the schema; part files contain the text of the resumed plan
+		c.mapping = nil // it is of the new schema text, but part files contain the text of the resumed plan
 	}
 	if had, now := p.BlockSize, c.plan.BlockSize; had != now {
 		c.out.warn([]string{fmt.Sprintf("the run that is resumed keeps its column blocks of %d bytes; --restart plans anew, with %d", had, now)})
@@ -341,7 +341,7 @@ func tooMany(tasks int) []string {
 	return []string{fmt.Sprintf("%d tasks leave more files in one directory than the %d that a name node takes by default (dfs.namenode.fs-limits.max-directory-items): a larger --row-group-size makes fewer", tasks, maxWork)}
 }
 
-// claimTries is how often stage tries to make parents that other processes remove.
+// claimTries is how often withParents makes parents that other processes remove.
 const claimTries = 3
 
 // withParents makes the parents of the destination if the request allows it, and then calls do,

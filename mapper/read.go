@@ -93,7 +93,7 @@ func (in *reader) start(ctx context.Context) {
 	})
 }
 
-// end passes an error that ends the input to the shredder, after the earlier blocks.
+// end passes the shredder an error that ends the input, after the earlier blocks.
 func (in *reader) end(ctx context.Context, err error) {
 	if b := in.blocks.take(ctx); b != nil {
 		b.err, b.final = err, true
@@ -101,7 +101,7 @@ func (in *reader) end(ctx context.Context, err error) {
 	}
 }
 
-// send passes a block that no worker decodes to the shredder.
+// send passes the shredder a block that no worker decodes.
 func (in *reader) send(b *inputBlock) {
 	b.ready <- struct{}{}
 	in.order <- b
@@ -166,7 +166,7 @@ func (in *reader) leave(ctx context.Context, b *inputBlock) bool {
 }
 
 // readNow reads a block that the reader left, and lets reading ahead go on. It returns
-// an error that ends the task.
+// an error of memory that ends the task; other errors that do are in b.err.
 func (in *reader) readNow(ctx context.Context, b *inputBlock) error {
 	err := b.load(ctx, in.scanner, in.memory, b.src.Name)
 	if errors.As(err, new(*budget.Error)) {

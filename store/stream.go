@@ -34,8 +34,8 @@ const (
 
 // NewStreamFile returns the file of st that info describes, on storage that reads streams. A
 // ReadAt begins a stream if it continues where the last ReadAt ended, or up to streamGap after
-// that. So does a large first ReadAt. The stream lasts until the end of the file, Close, or a
-// second ReadAt elsewhere that continues the first one there. The stream is read ahead while the
+// that. So does a large first ReadAt. The stream lasts until the end of the file or Close, or
+// until two ReadAts at another place follow each other. The stream is read ahead while the
 // reader does something else. Any other read, and each ReadRange, has a stream of its own. ctx
 // bounds all streams. The error of a failed read says if the file was removed or replaced.
 func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {

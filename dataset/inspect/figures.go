@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Figures are the sizes of one row group, or of all row groups of an output. Raw is the
+// Figures are the sizes of one row group, or of all row groups of outputs or files. Raw is the
 // number of bytes of blocks before compression, and Stored the number after compression.
 // Headers and block tables are counted only in Bytes.
 type Figures struct {
@@ -33,8 +33,8 @@ type Figures struct {
 	Columns   []Column   `json:"columns"`
 	RowGroups []RowGroup `json:"row_groups"`
 	Datasets  []Dataset  `json:"datasets,omitempty"` // empty for a single dataset
-	// Made says when a committed output was made, and by which version. It is nil if
-	// neither is known.
+	// Made says when a committed output was made, and by which version. It is nil unless
+	// there is exactly one output and either is known.
 	Made *manifest.Made `json:"made,omitempty"`
 	// Losses are the damaged ranges that committed outputs left out.
 	Losses []manifest.Loss `json:"losses"`
@@ -82,7 +82,7 @@ type Dataset struct {
 
 // RowGroup is one part.
 type RowGroup struct {
-	Name   string `json:"name"` // below Figures.Path if that is one dataset
+	Name   string `json:"name"` // path relative to Figures.Path if Figures.Path is one dataset
 	Rows   int64  `json:"rows"`
 	Bytes  int64  `json:"bytes"`
 	Stored int64  `json:"stored_bytes"` // of its blocks
@@ -97,7 +97,7 @@ type Options struct {
 	Progress func(rows int64, files int)
 	// Memory must have room for the figures and for the page, table or object made of
 	// them. nil is no limit. Gather checks the room before it makes the figures. It
-	// reserves no memory, because garbage of block tables would fill the rest.
+	// reserves nothing: block tables that are garbage already would fill the rest.
 	Memory *budget.Heap
 }
 

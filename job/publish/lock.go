@@ -56,7 +56,7 @@ func (h *holder) String() string {
 }
 
 // acquire takes the lock. If the holder gives a sign of life, the error is failure.Locked.
-// Without wait, the error is failure.Locked even if the holder only may live.
+// Without wait, the error is failure.Locked also if it is not known whether the holder lives.
 func (c *Claim) acquire(ctx context.Context, wait bool) error {
 	for range lockTries {
 		if err := c.makeOwnDir(ctx); err != nil {

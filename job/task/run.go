@@ -139,7 +139,7 @@ func (r *Runner) share(numbers []int, remote bool) (share, error) {
 	if r.checkDisk(numbers[:s.running]) == nil {
 		return s, nil
 	}
-	s.running = s.mapping // no task maps while another uploads its last row group
+	s.running = s.mapping // no further task maps while one uploads its last row group
 	return s, r.checkDisk(numbers[:s.running])
 }
 

@@ -145,7 +145,7 @@ var errEarly = fmt.Errorf("the server ended the upload: %w", store.ErrUnavailabl
 
 // Finish implements store.Upload.
 func (u *upload) Finish(ctx context.Context, n int64) error {
-	_ = u.put.body.Close() // a pipe's never fails
+	_ = u.put.body.Close() // Close of a pipe never fails
 	select {
 	case <-u.put.done:
 	case <-ctx.Done():
@@ -201,14 +201,14 @@ func (s *Store) put(ctx context.Context, to *url.URL, size int64) *put {
 	ctx, cancel := context.WithCancel(ctx)
 	r, w := io.Pipe()
 	p := &put{body: w, cancel: cancel, done: make(chan struct{})}
-	// A request that ended waits for the reader of its body.
-	context.AfterFunc(ctx, func() { _ = r.CloseWithError(ctx.Err()) }) // a pipe's never fails
+	// After ctx ends, a request still waits until a Read of its body returns.
+	context.AfterFunc(ctx, func() { _ = r.CloseWithError(ctx.Err()) }) // Close of a pipe never fails
 	go func() {
 		p.err = s.sendFile(ctx, to.String(), &content{r, size})
 		if classifyFault(p.err) != nodeNotAtFault && !s.isNameNode(to.Host) {
 			s.nodes.failed(to.Host)
 		}
-		_ = r.CloseWithError(cmp.Or(p.err, errEarly)) // a pipe's never fails
+		_ = r.CloseWithError(cmp.Or(p.err, errEarly)) // Close of a pipe never fails
 		cancel()
 		close(p.done) // not deferred: after a panic the file must not count as stored
 	}()
