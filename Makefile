@@ -38,9 +38,9 @@ PROSE      = $(shell git ls-files '*.go' '*.md' ':!.vale' ':!*/testdata/*' ':!in
 CONCURRENT = ./job ./job/plan ./job/publish ./mapper ./hadoop ./hadoop/pipes ./internal/budget \
   ./internal/parallel ./internal/supervise ./job/input ./job/task ./reducer ./spill ./store \
   ./store/cluster ./store/hdfs ./store/location ./store/memstore ./store/webhdfs ./telemetry/lineage
-# Their tests of many schedules, failures and shapes of rows take five times as long under
-# the detector. They run without it, in "make test-all".
-MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter)
+# Tests of many schedules, failures and shapes of rows, which take five times as long under
+# the detector, run without it, in "make test-all".
+MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter|FlippedBytes|RoundTripOfManyRows|HugeRows)
 # In these packages, only the tests FEW run under it.
 FEW_IN     = ./dataset ./trevni
 FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
@@ -136,7 +136,7 @@ race:
 unit:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
-	nice $(TESTS) -- $(FAST) $(SEQUENTIAL)
+	nice $(TESTS) -- $(FAST) -skip '$(MATRICES)' $(SEQUENTIAL)
 	nice $(call recorded,unit-few) -- $(FAST) -skip '$(FEW)' $(FEW_IN)
 	nice $(GO) test $(FAST) -run Alloc ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 1 }'
 
@@ -146,7 +146,7 @@ commands:
 
 matrices:
 	@mkdir -p bin/test
-	nice $(TESTS) -- $(FAST) -run '$(MATRICES)' $(CONCURRENT)
+	nice $(TESTS) -- $(FAST) -run '$(MATRICES)' $(CONCURRENT) $(SEQUENTIAL)
 
 # The other modules, but for the gate, and the tools of the repository.
 modules:
