@@ -66,7 +66,8 @@ func (a *assembly) head() []byte { return a.header }
 func (a *assembly) rows() int64 { return a.ordinal }
 
 // add adds the data block that begins at the current end of the file, and returns the
-// index blocks that follow it, in memory of their own. Usually there are none.
+// index blocks that follow it, in memory of their own. After most data blocks,
+// no index block follows.
 func (a *assembly) add(b *writtenBlock) (index []byte, err error) {
 	//guard: keeps ordinals below the limit of a file
 	if a.ordinal+int64(b.rows) > maxRowsOfFile {

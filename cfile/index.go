@@ -108,7 +108,7 @@ type indexRules struct {
 	from, to   int64  // entries point to blocks in this range of the file
 	minSize    int64  // smallest size of a block
 	first      []byte // key of the entry that points to the block; nil for a root
-	below      []byte // key of the entry after that entry; nil if there is none
+	below      []byte // key of the entry after that entry; nil after the last entry
 }
 
 // parseIndex reads an index block. Damage has offsets in raw.

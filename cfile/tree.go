@@ -187,7 +187,7 @@ func (t *tree) ordinal(key []byte) int64 {
 	return int64(binary.BigEndian.Uint32(key))
 }
 
-// peek returns the key of the next data block, or nil if there is none. It reads nothing.
+// peek returns the key of the next data block, or nil after the last one. It reads nothing.
 // Only seek has moved the tree.
 func (t *tree) peek() []byte {
 	if t.depth > 0 {

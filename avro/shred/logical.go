@@ -26,9 +26,8 @@ var logicals = map[string]struct {
 	"duration":               {column.LogicalDuration, []Kind{KindFixed}},
 }
 
-// LogicalType returns the node's logical type, or column.LogicalNone if there is none. A
-// logical type that is unknown or does not fit the type is ignored, as the specification
-// says.
+// LogicalType returns the node's logical type. It is column.LogicalNone for a node without one,
+// and for a logical type that is unknown or does not fit the type, as the specification says.
 func (n *Node) LogicalType() column.Logical {
 	l, ok := logicals[n.Logical]
 	if !ok {

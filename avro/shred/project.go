@@ -57,7 +57,7 @@ type selection struct {
 
 var whole = &selection{whole: true}
 
-// part returns the selection of part i of n parts. It adds the selection if there is none.
+// part returns the selection of part i of n parts. It adds the selection if part i has none yet.
 func (c *selection) part(i, n int) *selection {
 	if c.parts == nil {
 		c.parts = make([]*selection, n)

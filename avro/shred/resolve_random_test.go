@@ -18,7 +18,7 @@ import (
 // maxRow bounds the rows that tests resolve.
 const maxRow = 1 << 30
 
-// randomSchemas returns two random schemas and their resolution, nil if there is none.
+// randomSchemas returns two random schemas and their resolution. v is nil if they do not resolve.
 func randomSchemas(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolution) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 5))

@@ -125,7 +125,7 @@ func describe(args []string) (words []string) {
 }
 
 // lastMessage returns the message of the last line of the program's log that is not about
-// progress; empty if there is none.
+// progress. Without such a line, it is empty.
 func lastMessage(log string) (last string) {
 	for text := range strings.Lines(log) {
 		var line struct{ Level, Msg string }

@@ -39,8 +39,8 @@ inspect replaces an existing file only if the file is empty or begins like such
 a page, with <!DOCTYPE html>.
 
 For an Avro file that is the only argument, inspect shows the codec, the blocks
-and the metadata. To do so, it reads and decompresses the whole
-file. The argument - is an Avro file on standard input.`
+and the metadata. To do so, it reads and decompresses the whole file. The
+argument - is an Avro file on standard input.`
 
 func newInspectCommand(a *app) *cobra.Command {
 	o := &inspectCommand{app: a}

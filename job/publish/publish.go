@@ -232,7 +232,7 @@ func (c *Claim) moveIn(ctx context.Context, work, place string, s *manifest.Pend
 // of this output, because no other output has a file of that name.
 func (c *Claim) acceptPlaced(ctx context.Context, e manifest.Entry, place string, err error) error {
 	info, statErr := c.st.Stat(ctx, place)
-	//guard: completes the output of a killed run
+	//guard: completes the output of a killed run (tests: ./job)
 	if statErr == nil && !info.Dir && info.Size == e.Files[0].Bytes {
 		return nil
 	}
