@@ -57,7 +57,8 @@ type selection struct {
 
 var whole = &selection{whole: true}
 
-// part returns the selection of part i of n parts. It adds the selection if part i has none yet.
+// part returns the selection of part i of n parts. If part i has none yet, it returns an empty
+// one, which the caller adds.
 func (c *selection) part(i, n int) *selection {
 	if c.parts == nil {
 		c.parts = make([]*selection, n)
