@@ -40,7 +40,7 @@ CONCURRENT = ./job ./job/plan ./job/publish ./mapper ./hadoop ./hadoop/pipes ./i
   ./store/cluster ./store/hdfs ./store/location ./store/memstore ./store/webhdfs ./telemetry/lineage
 # Tests of many schedules, failures and shapes of rows, which take five times as long under
 # the detector, run without it, in "make test-all".
-MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter|FlippedBytes|RoundTripOfManyRows|HugeRows)
+MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter|FlippedBytes|RoundTripOfManyRows|HugeRows|LargestValues)
 # In these packages, only the tests FEW run under it.
 FEW_IN     = ./dataset ./trevni
 FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
@@ -124,6 +124,9 @@ test-all:
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(MORE_E2E) matrices modules fuzz,gate)
 
+# The tests of the program run it as make builds it.
+commands unit matrices e2e-run $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%): export ROWTOCOL_PROGRAM = $(CURDIR)/bin/rowtocol
+
 # The race detector is for packages in which something is concurrent.
 race: export CGO_ENABLED = $(if $(RACE),1,0)
 race:
@@ -133,18 +136,18 @@ race:
 
 # What the race detector does not run, but for "commands". The detector allocates, too, so
 # the test of mapper that counts runs here as well, and must be there.
-unit:
+unit: bin/rowtocol
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- $(FAST) -skip '$(MATRICES)' $(SEQUENTIAL)
 	nice $(call recorded,unit-few) -- $(FAST) -skip '$(FEW)' $(FEW_IN)
 	nice $(GO) test $(FAST) -run Alloc ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 1 }'
 
-commands:
+commands: bin/rowtocol
 	@mkdir -p bin/test
 	$(TESTS) -- $(FAST) ./cmd/rowtocol
 
-matrices:
+matrices: bin/rowtocol
 	@mkdir -p bin/test
 	nice $(TESTS) -- $(FAST) -run '$(MATRICES)' $(CONCURRENT) $(SEQUENTIAL)
 
@@ -182,7 +185,7 @@ run-matches: bin/e2e.test
 
 e2e-run $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%): bin/rowtocol bin/e2e.test
 	@mkdir -p bin/test
-	@cd e2e && ROWTOCOL_STARTER=$$PPID ROWTOCOL_PROGRAM="$(CURDIR)/bin/rowtocol" $(NICE) $(TESTS) --raw-command -- \
+	@cd e2e && ROWTOCOL_STARTER=$$PPID $(NICE) $(TESTS) --raw-command -- \
 	  $(GO) tool test2json -t -p $@ "$(CURDIR)/bin/e2e.test" -test.v=test2json -test.paniconexit0 -test.timeout=$(E2E_TIME) $(WHICH)
 
 # What took longest in the last "make test".

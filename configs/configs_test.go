@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -22,20 +21,13 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "rowtocol-configs-")
-	if err != nil {
+	var remove func()
+	var err error
+	if binary, remove, err = testenv.Program(); err != nil {
 		panic(err)
 	}
-	binary = filepath.Join(dir, "rowtocol")
-	code := 1
-	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/rowtocol").CombinedOutput(); err == nil {
-		code = m.Run()
-	} else {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		panic(err)
-	}
+	code := m.Run()
+	remove()
 	os.Exit(code)
 }
 

@@ -52,8 +52,9 @@ func testMain(m *testing.M) (int, error) {
 
 // runTests sets up what all tests need, and runs them.
 func runTests(m *testing.M) (int, error) {
-	remove, err := findProgram()
-	if err != nil {
+	var remove func()
+	var err error
+	if program, remove, err = testenv.Program(); err != nil {
 		return 1, err
 	}
 	defer remove()
@@ -80,27 +81,6 @@ func runTests(m *testing.M) (int, error) {
 	fmt.Printf("set-up: Java's classes, Hadoop's, Kudu's and HBase's tools: %v\n", time.Since(began).Round(10*time.Millisecond))
 	defer hadooptest.StopShared()
 	return m.Run(), nil
-}
-
-// findProgram builds the program, unless ROWTOCOL_PROGRAM names one.
-func findProgram() (remove func(), err error) {
-	if program = os.Getenv("ROWTOCOL_PROGRAM"); program != "" {
-		_, err := os.Stat(program)
-		return func() {}, err
-	}
-	dir, err := os.MkdirTemp("", "rowtocol-e2e-")
-	if err != nil {
-		return nil, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) } // a scratch directory
-	program = filepath.Join(dir, "rowtocol")
-	build := exec.Command("go", "build", "-o", program, "../cmd/rowtocol")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make builds it
-	if out, err := build.CombinedOutput(); err != nil {
-		remove()
-		return nil, fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return remove, nil
 }
 
 func required() bool {

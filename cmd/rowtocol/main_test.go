@@ -30,23 +30,15 @@ func TestMain(m *testing.M) {
 	if defect, ok := os.LookupEnv(defectVariable); ok {
 		os.Exit(runDefective(defect))
 	}
-	dir, err := os.MkdirTemp("", "rowtocol-test-")
-	if err != nil {
+	var remove func()
+	var err error
+	if binary, remove, err = testenv.Program(); err != nil {
 		panic(err)
 	}
-	binary = filepath.Join(dir, "rowtocol")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Stderr = os.Stderr
-	exit := func(code int) {
-		if err := os.RemoveAll(dir); err != nil {
-			panic(err)
-		}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		remove()
 		os.Exit(code)
-	}
-	if err := build.Run(); err != nil {
-		exit(1)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(exit))
+	}))
 }
 
 // output is the result of a run of the program.

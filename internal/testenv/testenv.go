@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,28 @@ func Skip(t testing.TB, why string) {
 // tests: the program would reject them, because they are not its flags.
 func ProgramEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ROWTOCOL_") })
+}
+
+// Program returns the path of the built program: that in ROWTOCOL_PROGRAM, or one that it
+// builds with the go command. The caller calls remove at the end.
+func Program() (program string, remove func(), err error) {
+	if program = os.Getenv("ROWTOCOL_PROGRAM"); program != "" {
+		_, err := os.Stat(program)
+		return program, func() {}, err
+	}
+	dir, err := os.MkdirTemp("", "rowtocol-program-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) } // a scratch directory
+	program = filepath.Join(dir, "rowtocol")
+	build := exec.Command("go", "build", "-o", program, "github.com/rowtocol/rowtocol/cmd/rowtocol")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make builds it
+	if out, err := build.CombinedOutput(); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return program, remove, nil
 }
 
 // MissingTools returns a message that names the programs that are not installed, or "". It
