@@ -8,6 +8,9 @@ import (
 	"strconv"
 )
 
+// absent is the value of a key that a map does not have.
+type absent struct{}
+
 // differ returns the path of the first difference between two Go values, and both values at
 // that path. same is true if the values are equal.
 func differ(path string, want, got any) (at string, w, g any, same bool) {
@@ -39,8 +42,8 @@ func differ(path string, want, got any) (at string, w, g any, same bool) {
 	return path, want, got, equalLeaf(want, got)
 }
 
-// differMap compares records, maps and chosen union branches, all of which goavro returns as
-// maps. It sorts the keys, so that it always finds the same difference first.
+// differMap compares two Go maps. They are records or maps, or union branches that goavro
+// chose. It sorts the keys, so that it always finds the same difference first.
 func differMap(path string, a, b map[string]any) (at string, w, g any, same bool) {
 	keys := make([]string, 0, len(a))
 	for k := range a {
@@ -50,7 +53,7 @@ func differMap(path string, a, b map[string]any) (at string, w, g any, same bool
 	for _, k := range keys {
 		v, ok := b[k]
 		if !ok {
-			return join(path, k), a[k], nil, false
+			return join(path, k), a[k], absent{}, false
 		}
 		if at, w, g, same := differ(join(path, k), a[k], v); !same {
 			return at, w, g, false
@@ -99,6 +102,8 @@ func render(v any) string {
 		s = fmt.Sprintf("%d items", len(x))
 	case named:
 		s = x.name + " " + render(x.value)
+	case absent:
+		s = "nothing"
 	default:
 		s = fmt.Sprintf("%v", x)
 	}

@@ -157,6 +157,14 @@ func TestDifferent(t *testing.T) {
 	}
 }
 
+// TestMissingKey checks that a key that is missing does not look like a null.
+func TestMissingKey(t *testing.T) {
+	path, w, g, same := differ("", map[string]any{"a": nil}, map[string]any{"b": nil})
+	if same || path != "a" || render(w) == render(g) {
+		t.Errorf("%s: %s and %s, %v", path, render(w), render(g), same)
+	}
+}
+
 func TestLogicalTypesAreComparedAsTheirBytes(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"d","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2},"default":17}]}`
 	plain := `{"type":"record","name":"R","fields":[{"name":"d","type":"bytes"}]}`

@@ -156,8 +156,8 @@ func (u *unshuffler) pass(count, size int) {
 // Skip passes over whole sub-blocks without decoding them.
 func (u *unshuffler) Skip(n int) error {
 	left := (u.to-u.from)/u.stored + u.ahead
-	//guard: refuses to seek past the end of the block
-	if n > left {
+	//guard: refuses to skip more values than are left
+	if n < 0 || n > left {
 		return damage.New(damage.Count, "", 4, "the bit shuffle block has %d of %d values to pass over", left, n)
 	}
 	here := min(n, (u.to-u.from)/u.stored)

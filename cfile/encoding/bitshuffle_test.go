@@ -159,7 +159,7 @@ func TestBitshuffleSkip(t *testing.T) {
 		}
 	}
 	_ = d.Reset(body)
-	for _, n := range []int{1, 5001} {
+	for _, n := range []int{-1, 1, 5001} {
 		if err := d.Skip(n); !errors.As(err, new(*damage.Error)) {
 			t.Errorf("skip of %d: %v", n, err)
 		}

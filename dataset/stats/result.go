@@ -33,7 +33,7 @@ func (c *collector) result() Column {
 		}
 	default:
 		if c.ordered > 0 {
-			r.Min, r.Max, r.Cut = c.format(c.minText), c.format(c.maxText), c.cutMin || c.cutMax
+			r.Min, r.Max, r.Cut = c.format(c.minText, c.cutMin), c.format(c.maxText, c.cutMax), c.cutMin || c.cutMax
 		}
 	}
 	return r
@@ -62,7 +62,8 @@ func (c *collector) addIntegers(r *Column) {
 	}
 }
 
-// addSymbols compares an enum's values by their text, as conditions do.
+// addSymbols compares an enum's values by their text, as conditions do. It replaces the
+// estimate of the distinct values by their exact number.
 func (c *collector) addSymbols(r *Column) {
 	distinct := int64(0)
 	for i, seen := range c.seen {
@@ -90,16 +91,18 @@ func (c *collector) jsonNumber(f float64) any {
 	return json.Number(text)
 }
 
-// format returns the text of a string, a bytes or a fixed value.
-func (c *collector) format(b []byte) string {
+// format returns the text of a string, a bytes or a fixed value. cut says that b is only the
+// beginning of the value.
+func (c *collector) format(b []byte, cut bool) string {
 	if c.column.Type == column.String {
-		if start := bytes.LastIndexFunc(b, func(r rune) bool { return r != utf8.RuneError }); len(b) == maxTextKept && start >= len(b)-2*utf8.UTFMax {
+		if start := bytes.LastIndexFunc(b, func(r rune) bool { return r != utf8.RuneError }); cut && start >= len(b)-2*utf8.UTFMax {
 			_, n := utf8.DecodeRune(b[start:])
 			b = b[:start+n] // without a character that was cut
 		}
 		return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 	}
-	if c.cutMin || c.cutMax {
+	if cut {
+		// The base64 of a multiple of 3 bytes has no padding: it is how the whole text begins.
 		return base64.StdEncoding.EncodeToString(b[:len(b)/3*3])
 	}
 	return export.ValueOf(c.column).Bytes(b)

@@ -80,6 +80,28 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
+// Only the value that is too long is cut.
+func TestOneLongText(t *testing.T) {
+	for _, c := range []struct {
+		kind     column.Type
+		min, max string // of the column
+	}{
+		{column.Bytes, "YQ==", strings.Repeat("enp6", 21)},
+		{column.String, "a", strings.Repeat("z", 64)},
+	} {
+		data := []byte("a" + strings.Repeat("z", 100))
+		r := collect(t, column.Column{Name: "c", Type: c.kind, Parent: -1}, &column.Vector{Offsets: []int32{0, 1, int32(len(data))}, Data: data, Values: 2})
+		if !r.Cut || r.Min != c.min || r.Max != c.max {
+			t.Errorf("%v: %+v", c.kind, r)
+		}
+	}
+	whole := strings.Repeat("z", 63) + "\xff"
+	r := collect(t, column.Column{Name: "c", Type: column.String, Parent: -1}, &column.Vector{Offsets: []int32{0, 64}, Data: []byte(whole), Values: 1})
+	if r.Cut || r.Min != strings.Repeat("z", 63)+"\uFFFD" {
+		t.Errorf("a whole text of 64 bytes: %+v", r)
+	}
+}
+
 // New fails if the memory is too small for the columns.
 func TestMemory(t *testing.T) {
 	columns := make([]column.Column, 1000)
