@@ -56,7 +56,8 @@ var stages = []stage{
 	{"write", (*workload).write},
 }
 
-// decode is the first half of the floor: decompressing the input's blocks.
+// decode is the first half of the codec floor (see the package comment): it decompresses
+// the input's blocks.
 func (w *workload) decode(t *clock) error {
 	return t.time(func() error {
 		d, err := ocf.NewDecoder(w.codec, maxInputBlock)
@@ -73,8 +74,8 @@ func (w *workload) decode(t *clock) error {
 	})
 }
 
-// encode is a stage, and the second half of the floor: compressing and
-// checksumming the column blocks.
+// encode is a stage, and the second half of the codec floor: it compresses and
+// checksums the column blocks.
 func (w *workload) encode(t *clock) error {
 	return t.time(func() error {
 		for _, g := range w.groups {
@@ -86,7 +87,7 @@ func (w *workload) encode(t *clock) error {
 	})
 }
 
-// twoFloors runs two whole floors at the same time.
+// twoFloors runs the whole codec floor twice at the same time.
 func (w *workload) twoFloors(t *clock) error {
 	return t.time(func() error {
 		var errs [2]error
@@ -150,7 +151,8 @@ func (w *workload) shred(t *clock) error {
 	})
 }
 
-// spill writes the stored blocks to temporary files and removes them.
+// spill adds the stored blocks of each row group to a spill, and closes the spill. Bytes that
+// the spill does not hold in memory go to temporary files.
 func (w *workload) spill(t *clock) error {
 	return w.spilled(func(folder *spill.Folder, g *rowGroup) error {
 		return t.time(func() error {

@@ -34,12 +34,12 @@ type Batches struct {
 	err           error
 }
 
-// origin says that row first of a batch, and the rows up to the next origin, are rows of
-// a part, beginning with row.
+// origin says where consecutive rows of a batch come from. They end before the first row
+// of the next origin.
 type origin struct {
-	first int32 // number of the row in the batch
-	part  int32
-	row   int64 // number of the row in the part
+	first int32 // number of the first of these rows in the batch
+	part  int32 // index of their part in Dataset.Parts
+	row   int64 // number of the first of these rows in the part
 }
 
 // Batches checks the query and returns its batches. Next reads them, and fails once ctx
@@ -71,8 +71,8 @@ func newBatches(s *selection, q Query) (*Batches, error) {
 	return b, nil
 }
 
-// bind prepares to read columns of the selection's section. Each section (parts with one
-// schema) has its own numbers of columns.
+// bind prepares to read columns of the selection's section. Each section (the parts with
+// one schema) numbers its columns in its own way.
 func (b *Batches) bind() error {
 	s := b.selection
 	if b.columns != nil {
@@ -87,7 +87,7 @@ func (b *Batches) bind() error {
 }
 
 // Mapping returns the columns that are read, in the order of the schema. It returns nil
-// if the dataset is an output that was made without inputs.
+// if the dataset is an output that was made without inputs and Query.Schema is nil.
 func (b *Batches) Mapping() *shred.Mapping { return b.selection.mapping }
 
 // Reserve accounts for n bytes that the caller keeps until Close.
@@ -105,7 +105,7 @@ func (b *Batches) ReserveBatch(n int64) error {
 
 // Next reads the next batch into the vectors of the last one, and reports whether there
 // was one. A batch has Query.BatchRows rows. It has fewer if the rows are large, at the
-// end of the rows, and before rows whose schema is another one. An error drops the rows
+// end of the rows, and before a part that has another schema. An error drops the rows
 // that were already read for the batch.
 func (b *Batches) Next() bool {
 	if b.err != nil {
@@ -138,7 +138,7 @@ func (b *Batches) fill() error {
 			var err error
 			b.rest, err = b.selection.next()
 			if errors.Is(err, io.EOF) && b.columns.rows > 0 && b.selection.more() {
-				return nil // the next rows have other columns
+				return nil // the next section numbers its columns in another way
 			}
 			if errors.Is(err, io.EOF) {
 				if err = b.selection.follow(); err == nil {
@@ -183,7 +183,8 @@ func (b *Batches) noteOrigins(n int) {
 }
 
 // Origin returns the name of the part that row i of the batch is from, and the row's
-// number in that part.
+// number in that part. If Query.Schema is set, it returns the path of the dataset, and
+// the row's number in the result.
 func (b *Batches) Origin(i int) (part string, row int64) {
 	// next is the first origin after row i.
 	next, _ := slices.BinarySearchFunc(b.origins, int32(i)+1, func(o origin, row int32) int { return cmp.Compare(o.first, row) })
@@ -201,11 +202,11 @@ func (b *Batches) Rows() int {
 
 // Vector returns the batch's values of column col of Mapping. A child column has the
 // values of all items of its parent in the batch, in order. The vector is valid until
-// the next call of Next.
+// the next call of Next. If Mapping returns nil, there are no vectors.
 func (b *Batches) Vector(col int) *column.Vector { return b.columns.vectors[col] }
 
-// Err returns the error that ended the reading. It returns nil at the end of the rows
-// and after Close.
+// Err returns the error that ended the reading. It returns nil at the end of the rows.
+// Close does not change it.
 func (b *Batches) Err() error {
 	if errors.Is(b.err, io.EOF) {
 		return nil

@@ -10,24 +10,25 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 )
 
-// Config configures a task. Workers, Memory, Pool and Workspaces do not change
-// the result.
+// Config configures a task. The fields from Workers on do not change the bytes of
+// the outputs, but a task that lacks memory or disk space fails.
 type Config struct {
 	Mapping *shred.Mapping
 	Writer  format.Writer
-	// RowGroupSize is the largest size of the outputs of a row group, in bytes.
-	// Only the last row of a row group may exceed it.
+	// RowGroupSize limits the size of a row group's outputs, in bytes. A row group
+	// ends with the first row that takes it beyond this size, and at the latest
+	// after about 2^28 rows: see maxGroupRows.
 	RowGroupSize int64
 	// BlockSize is the size in bytes at which a column's block is closed, at
 	// the end of a row.
 	BlockSize int
-	// MaxInputBlock is the most bytes to which an input block may decompress, and
-	// to which one of its rows may be resolved.
+	// MaxInputBlock limits the size in bytes of a decompressed input block, and of a
+	// row after its resolution to another schema.
 	MaxInputBlock int64
 	OnDamage      OnDamage
 	// MaxLostRows is the most rows that may be lost before the task ends with an
-	// error. If it is negative, there is no limit. A loss of an unknown number of
-	// rows counts as one row.
+	// error. If it is negative, there is no limit. Each loss counts as at least one
+	// row, even if the number of its rows is unknown.
 	MaxLostRows int64
 	// Quarantine is called for each damaged range, if OnDamage says so.
 	Quarantine func(src Source, lost ocf.Range) error
@@ -36,7 +37,9 @@ type Config struct {
 	Workers int
 	// Memory is the number of bytes that the task uses besides the open blocks of
 	// the columns. The caller has reserved them. Half is for input blocks and
-	// unusually large values, a quarter for column blocks that are being encoded.
+	// unusually large values. A quarter is for column blocks that are being encoded
+	// (with many columns they may take more), or for sorting whole rows. The rest is
+	// for other memory, such as that of decoders.
 	Memory int64
 	// Pool lends memory for input blocks, values and resolved rows that do not fit
 	// into Memory. A request that does not fit into the pool fails with a
@@ -59,7 +62,8 @@ type Config struct {
 	Progress func(rows, bytes int64)
 }
 
-// RowSink gets the rows of a task, with any format of the columns.
+// RowSink gets the rows of a task. It works with every format that stores columns. With a
+// format of whole rows, Run fails.
 type RowSink interface {
 	// Keys returns the paths of the fields whose values each Row has: see
 	// shred.NewKeyShredder.
@@ -88,7 +92,7 @@ type RowGroup struct {
 type Loss struct {
 	Source string // name of the input
 	Range  ocf.Range
-	Rows   int64 // number of lost rows, or -1 if it is unknown
+	Rows   int64 // number of lost rows, as the damaged block states it; -1 if it is unknown
 	Reason string
 }
 
@@ -104,7 +108,7 @@ type Stats struct {
 }
 
 // Run reads the sources in order and calls emit with each row group, in order. It
-// makes several row groups if the rows exceed RowGroupSize. Sources without rows
+// makes several row groups if the rows do not fit into one. Sources without rows
 // give one row group without rows. For damaged input, the error is a
 // *damage.Error that names the file, the offset and, for a row, the field. When
 // Run returns, its goroutines have ended, and every spill that emit did not get

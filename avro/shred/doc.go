@@ -66,7 +66,7 @@
 //
 // The first six operations can be optional: a union of null and such a type is one
 // operation, with its length and value in one column. If at least 65 bytes of input
-// remain, short cuts handle the most common forms of these six, and move whole words.
+// remain, shortcuts handle the most common forms of these six, and move whole words.
 // Slower code handles every form, and finds damage.
 //
 // An Assembler is the inverse of a Shredder. It is compiled in the same way, copies

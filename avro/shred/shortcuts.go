@@ -8,16 +8,17 @@ import (
 const (
 	// short is the size in bytes from which the length of a string takes two bytes.
 	short = 64
-	// reach is the most bytes that a short cut reads: an index and a string.
+	// reach is the most bytes that a shortcut reads: an index and a string.
 	reach = 1 + short
 )
 
-// run executes ops times times from position p on. It returns the position after the data,
-// or -1 with s.err set. If enough bytes remain, and they have the most common form, it takes
-// short cuts. step and value handle all other data, and all damage.
-func (s *Shredder) run(ops []op, p, times int) int {
+// run executes ops n times, from position p on. It returns the position after the data, or
+// -1 with s.err set. It takes shortcuts for data of the most common form, if at least reach
+// bytes of s.ahead remain. If s.ahead is nil, it takes none. step and value handle all other
+// data, and all damage.
+func (s *Shredder) run(ops []op, p, n int) int {
 	b := s.ahead
-	for range times {
+	for range n {
 		for i := range ops {
 			o := &ops[i]
 			if len(b)-p < reach || o.optional && b[p]|2 != 2 {
@@ -83,10 +84,11 @@ func (s *Shredder) run(ops []op, p, times int) int {
 }
 
 // varintSize returns the size of the varint that a word begins with. ok is true if the
-// varint ends within the word, is not longer than needed, and becomes 0 when it is shifted
-// right. Ints and longs of this form are copied.
+// varint ends within the word, is not longer than needed, and is in the range of its type:
+// a value in range becomes 0 when it is shifted right by shift bits. Ints and longs of this
+// form are copied.
 func varintSize(word uint64, shift uint32) (size int, ok bool) {
-	ends := ^word & high // the first bit set is in the last byte
+	ends := ^word & high // the lowest bit that is set is the top bit of the varint's last byte
 	end := bits.TrailingZeros64(ends)
 	value := word & (ends ^ (ends - 1))
 	return (end + 1) / 8, value>>(shift&63) == 0 && (value|1)>>(uint(end-7)&63) != 0

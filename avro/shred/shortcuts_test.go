@@ -56,8 +56,8 @@ func (w *walker) all() string {
 	return w.blocks(cols)
 }
 
-// checkShortCuts walks rows with short cuts and without.
-func checkShortCuts(t *testing.T, m *shred.Mapping, layout column.Layout, blockSize int, rows [][]byte) {
+// checkShortcuts walks rows with shortcuts and without.
+func checkShortcuts(t *testing.T, m *shred.Mapping, layout column.Layout, blockSize int, rows [][]byte) {
 	t.Helper()
 	short, plain := newWalker(m, layout, blockSize), newWalker(m, layout, blockSize)
 	for i, row := range rows {
@@ -110,7 +110,7 @@ func withDamage(r *rand.Rand, rows [][]byte) [][]byte {
 	return out
 }
 
-func TestShortCutsChangeNothing(t *testing.T) {
+func TestShortcutsChangeNothing(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		text := randavro.Schema(r)
@@ -124,12 +124,12 @@ func TestShortCutsChangeNothing(t *testing.T) {
 			rows = append(rows, plain, odd)
 		}
 		for _, layout := range []column.Layout{column.Interleaved, column.Split} {
-			checkShortCuts(t, m, layout, []int{1, 40, 1000}[seed%3], withDamage(r, rows))
+			checkShortcuts(t, m, layout, []int{1, 40, 1000}[seed%3], withDamage(r, rows))
 		}
 	}
 }
 
-// Consecutive rows are walked by short cuts, except the last few bytes.
+// Consecutive rows are walked by shortcuts, except the last few bytes.
 func TestRowAllocatesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	m := mapping(t, simpleEverywhere(), shred.Options{})

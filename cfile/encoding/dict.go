@@ -7,7 +7,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Dictionary has the words of a file. Its dictionary blocks store numbers of words.
+// Dictionary has the words of a file. The file's dictionary blocks store codes in place of words:
+// the code of a word is its number in the dictionary, from 0 on.
 type Dictionary struct {
 	offsets []uint32 // of the words in the block, and of the end of the last
 	block   []byte
@@ -34,7 +35,7 @@ func NewDictionary(block []byte) (*Dictionary, error) {
 // Len returns the number of words.
 func (d *Dictionary) Len() int { return len(d.offsets) - 1 }
 
-// Word returns the word with the number i, from 0 on. It is a part of the block.
+// Word returns the word with the code i. It is a part of the block.
 func (d *Dictionary) Word(i int) []byte { return d.block[d.offsets[i]:d.offsets[i+1]] }
 
 // The modes of dictionary blocks. A block begins with its mode, in 4 bytes.
@@ -44,19 +45,19 @@ const (
 	modeSize  = 4
 )
 
-// AppendDictCodes appends a dictionary block of numbers of words: UINT32, as
-// in Values.Fixed.
+// AppendDictCodes appends a dictionary block of codes. The argument has 4 bytes for
+// each code, like UINT32 values in Values.Fixed.
 func AppendDictCodes(dst []byte, s *Shuffler, ordinal uint32, codes []byte) ([]byte, error) {
 	return s.AppendNarrow(binary.LittleEndian.AppendUint32(dst, modeCodes), ordinal, codes)
 }
 
-// AppendDictPlain appends a dictionary block of values that the full dictionary
-// does not have. offsets and data are as for AppendPlainBinary.
+// AppendDictPlain appends a dictionary block of the values themselves. Once the dictionary
+// is full, all further blocks are of this kind. offsets and data are as for AppendPlainBinary.
 func AppendDictPlain(dst []byte, ordinal uint32, offsets []uint32, data []byte) []byte {
 	return AppendPlainBinary(binary.LittleEndian.AppendUint32(dst, modePlain), ordinal, offsets, data)
 }
 
-// codesAtOnce is how many numbers of words are decoded at a time.
+// codesAtOnce is how many codes are decoded at a time.
 const codesAtOnce = 1024
 
 // dict decodes dictionary blocks.
@@ -100,7 +101,7 @@ func (d *dict) Read(v *Values, n int) (int, error) {
 		read, err := d.plain.Read(v, n)
 		return read, shifted(err, modeSize)
 	}
-	n = min(n, readLimit/4) // bounds the offsets of empty words
+	n = min(n, readLimit/4) // words without bytes do not fill v.Data, but each adds an offset of 4 bytes
 	first, read := len(v.Data), 0
 	for read < n && len(v.Data)-first < readLimit {
 		if d.next == len(d.read.Fixed) {
@@ -157,7 +158,7 @@ func (d *dict) Skip(n int) error {
 	if decoded := (len(d.read.Fixed) - d.next) / 4; n < 0 || n > decoded {
 		n -= decoded
 		d.next = len(d.read.Fixed)
-		return shifted(d.Decoder.Skip(n), modeSize)
+		return shifted(d.Decoder.Skip(n), modeSize) // it refuses a negative n
 	}
 	d.next += 4 * n
 	return nil

@@ -22,7 +22,7 @@ func dictionaryOf(t testing.TB, words ...string) *encoding.Dictionary {
 	return d
 }
 
-// codesOf returns a block of numbers of words.
+// codesOf returns a block of codes.
 func codesOf(t testing.TB, codes ...uint32) []byte {
 	t.Helper()
 	body, err := encoding.AppendDictCodes(nil, new(encoding.Shuffler), 77, words(codes...))

@@ -27,8 +27,8 @@
 //
 //	group varint        | group varint: count, least, ordinal, 0 | group varints: value - least |
 //
-//	dictionary          | 1: 4 | bit shuffle of numbers of words |   or   | 2: 4 | plain, BINARY |
-//	                    the words of a file are one plain BINARY block
+//	dictionary          | 1: 4 | bit shuffle of codes |   or   | 2: 4 | plain, BINARY |
+//	                    the words of a file are one plain BINARY block; a code is the number of a word
 //
 //	bit shuffle         | ordinal: 4 | count: 4 | size of the body: 4 | count, rounded up to a multiple of 8: 4 | width: 4 |
 //	                    | size: 4, big-endian | LZ4 block | size | LZ4 block | …

@@ -71,7 +71,8 @@ func (c *catInput) close() {
 	}
 }
 
-// ofFiles adds to the error for an unknown field that the field names of the files apply.
+// ofFiles adds a remark to an error in a path or in the condition if --schema is given:
+// --columns and --where take the names in the files.
 func (c *catInput) ofFiles(err error) error {
 	path, condition := (*shred.PathError)(nil), (*where.Error)(nil)
 	if c.query.Schema == nil || !errors.As(err, &path) && !errors.As(err, &condition) {
@@ -165,15 +166,16 @@ func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
 // progressEvery is the number of rows between reports of progress.
 const progressEvery = 4096
 
+// copyRows writes the rows of a lookup, or those of the query.
 func (c *catInput) copyRows(ctx context.Context, w export.Writer) error {
 	if c.answer != nil {
 		return c.answer(ctx, w)
 	}
-	c.stats = dataset.Stats{}
+	c.stats = dataset.Stats{} // without those of openInput: copyQuery adds all
 	return c.copyQuery(ctx, w, c.query)
 }
 
-// copyQuery writes the rows of a query, and adds the bytes and blocks read to the figures.
+// copyQuery writes the rows of a query, and adds the statistics of the query to c.stats.
 func (c *catInput) copyQuery(ctx context.Context, w export.Writer, q dataset.Query) error {
 	s, err := c.data.Scan(ctx, q)
 	if err != nil {

@@ -93,7 +93,7 @@ func (r *Records) Next() (arrow.RecordBatch, error) {
 	return array.NewRecordBatch(r.schema, arrays, int64(n)), nil
 }
 
-// locate adds the file, and the row in it, to an error that names a row of the batch.
+// locate adds the origin of the row (see Batches.Origin) to an error that names a row of the batch.
 func (r *Records) locate(err error) error {
 	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Row >= 0 {
 		e.File, e.Row = r.source.Origin(int(e.Row))

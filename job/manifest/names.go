@@ -12,19 +12,22 @@ import (
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
-// Names in a destination, and of documents.
+// Names of files and directories in a destination.
 const (
 	SuccessName = "_SUCCESS"
 	LockName    = "_lock"
-	// WorkName is the directory of unfinished work. In the directory of a holder, the manifest
-	// of an output that is being published is named PendingName, a dash and a number. A
-	// directory whose name begins with StagedPrefix has the work of a plan. One whose name
-	// begins with TrashPrefix is being removed, and manifests in it do not count.
-	WorkName     = ".rowtocol"
-	PendingName  = "pending"
+	// WorkName is the directory of unfinished work. The names below are in it.
+	WorkName = ".rowtocol"
+	// PendingName, a dash and a number name the manifest of an output that is being published.
+	// It is in the directory of a holder: a process that took the lock.
+	PendingName = "pending"
+	// StagedPrefix begins the names of directories with the work of a plan.
 	StagedPrefix = "plan-"
-	TrashPrefix  = "trash-"
-	PlanName     = "plan.json"
+	// TrashPrefix begins the names of directories that are being removed. Manifests in them do
+	// not count.
+	TrashPrefix = "trash-"
+	// PlanName is the plan, in the directory with the work of its tasks.
+	PlanName = "plan.json"
 )
 
 // Directories of published files other than parts: copies of damaged bytes, and files
@@ -37,7 +40,7 @@ const (
 // extraKind is a kind of published files that are not parts.
 type extraKind struct {
 	dir     string            // directory in the destination
-	prefix  string            // a staged name is prefix, an ID, "-" and the rest
+	prefix  string            // a staged name is this prefix, an ID, "-" and the rest
 	pattern lazyregexp.Regexp // pattern of the rest
 }
 
@@ -72,8 +75,8 @@ const (
 	// MaxSequence is the highest number of an output. It has eight digits, so that the
 	// names of increments sort by their numbers.
 	MaxSequence = 99_999_999
-	// maxBase is how many bytes of an input's file name the name of a quarantine copy keeps.
-	// File systems allow names of 255 bytes.
+	// maxBase is the most bytes of an input's file name that become part of the name of a
+	// quarantine copy. File systems allow names of 255 bytes.
 	maxBase = 128
 )
 
@@ -118,7 +121,7 @@ func NumberName(sequence int64) string { return fmt.Sprintf("%s%08d", numberPref
 // ParseNumber returns the argument of NumberName; ok is false for other names.
 func ParseNumber(name string) (sequence int64, ok bool) {
 	sequence, _ = strconv.ParseInt(strings.TrimPrefix(name, numberPrefix), 10, 64) // non-numbers fail the comparison below
-	//guard: rejects other names, and numbers that no output can have
+	//guard: rejects other names, and numbers that no increment gets
 	if sequence < 1 || sequence > MaxSequence || NumberName(sequence) != name {
 		return 0, false
 	}
@@ -155,7 +158,7 @@ func InPart(part, name string) string { return part + "/" + name }
 func IsFileName(name string) bool { return fileNamePattern.MatchString(name) }
 
 // StagedQuarantine returns the staged name of a copy of the damaged bytes [start, end) of an
-// input. The name has the input's number and the end of the input's file name.
+// input. The staged name has the input's number and the end of the input's file name.
 func StagedQuarantine(id string, input int, name string, start, end int64) string {
 	base := path.Base(name)
 	base = base[max(len(base)-maxBase, 0):]
@@ -168,7 +171,8 @@ func StagedSide(id string, task int, name string) string {
 	return fmt.Sprintf("%s%s-%05d-%s", stagedSide, id, task, name)
 }
 
-// SideName returns the argument name of StagedSide, or an empty string for other names.
+// SideName returns the sink's name for a side file, from its staged name. For a staged file of
+// another kind it returns an empty string.
 func SideName(staged string) string {
 	rest, _ := cutID(staged, stagedSide)
 	_, name, _ := strings.Cut(rest, "-")

@@ -9,9 +9,9 @@
 //	                     └──rows──Sink──side files──reducer──► DIR/side-<id>-00012-<name>
 //	                                          and, last ──► DIR/task-00012.json
 //
-// A Sink gets each row, with any format of the parts, and a directory to spill to.
-// MakeIndex makes an index of the side files of all tasks, before their output is
-// published.
+// A Sink gets each row, and a directory to spill to. It works with every format that
+// stores columns. MakeIndex makes an index of the side files of all tasks, before their
+// output is published.
 //
 // Column files have the same bytes each time, with any machine, workers and memory.
 // Their names differ, because each file has a unique name. The result names the files

@@ -16,9 +16,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Sink gets all rows, with any format of the parts. Each task stores side files of
-// its rows. The last step, before an output is published, makes an index of the side
-// files of all tasks. Equal rows must give equal bytes. Tasks use a sink
+// Sink gets all rows. It works with every format that stores columns. Each task stores
+// side files of its rows. The last step, before an output is published, makes an index of
+// the side files of all tasks. Equal rows must give equal bytes. Tasks use a sink
 // concurrently.
 type Sink interface {
 	// Name identifies the contents and encoding of the files, and is not empty. A task

@@ -25,7 +25,7 @@ type call struct {
 	kerberos bool
 }
 
-// maxAnswer is the most bytes of an answer about one file.
+// maxAnswer is the most bytes of an answer that lists no directory.
 const maxAnswer = 1 << 20
 
 // callJSON calls an operation that a name node answers itself. The answer is JSON of at most
@@ -43,7 +43,8 @@ func (s *Store) callJSON(ctx context.Context, c call, max int64, v any) error {
 }
 
 // call sends an operation to the name node that answered last. If that node is not active or
-// does not answer, call tries the others. The result is not a failure, but may be a redirect.
+// does not answer, call tries the others. It returns a failure as an error. The response may
+// still be a redirect: see redirect. The caller ends the response, for example with finish.
 func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
 	first := int(s.active.Load())
 	var failed error
@@ -78,7 +79,8 @@ func (c call) mayCallAnother(ctx context.Context, err error) bool {
 	return !c.once || isDialError(err)
 }
 
-// isDialError reports whether a request did not reach its server.
+// isDialError reports whether no connection to the server was made. The server then did not
+// get the request.
 func isDialError(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
@@ -89,8 +91,8 @@ func isStandby(err error) bool {
 	return errors.As(err, &remote) && remote.Name() == "StandbyException"
 }
 
-// callAuthenticated sends an operation to one name node. If the token is refused, it tries once
-// more with another token.
+// callAuthenticated is call for one name node. If the token is refused, it tries once more with
+// another token.
 func (s *Store) callAuthenticated(ctx context.Context, address string, c call) (*http.Response, error) {
 	if c.kerberos {
 		header, err := s.identity.negotiate(ctx, address)
@@ -119,7 +121,7 @@ func (s *Store) callAuthenticated(ctx context.Context, address string, c call) (
 	return s.request(ctx, address, c, key, value, nil)
 }
 
-// request sends an operation and returns failures as errors.
+// request sends an operation. It returns a failure as an error. The caller ends the response.
 func (s *Store) request(ctx context.Context, address string, c call, key, value string, header http.Header) (*http.Response, error) {
 	query := url.Values{"op": {c.op}}
 	if key != "" {
