@@ -144,6 +144,22 @@ func TestRollForwardOverEmptyDirectory(t *testing.T) {
 	wantFinished(t, d, "Q")
 }
 
+// TestRollForwardOverPlacedDirectory checks that an output is completed if a rename of a
+// directory left it in both places, as a power cut can: the one in its place stays there.
+func TestRollForwardOverPlacedDirectory(t *testing.T) {
+	d, _ := onDisk(t)
+	killPublish(t, d, "Q", 2)
+	dir := staged(t, d, "part-00001")[0]
+	place := d.pathOf(manifest.Published(path.Base(dir), pendingID(t, d)))
+	testenv.Must(t, os.CopyFS(place, os.DirFS(dir)))
+	wantFinished(t, at(&hookStore{Store: d.st, rename: func(from, _ string, do func() error) error {
+		if from == place {
+			t.Errorf("%s was moved out", from)
+		}
+		return do()
+	}}, d.path), "Q")
+}
+
 // TestReplacedPartIsNotRead checks that the files of a part that was moved out are not
 // read as manifests because of their names: they may be large.
 func TestReplacedPartIsNotRead(t *testing.T) {
