@@ -26,7 +26,7 @@ func (adapter) Choices() []format.Choice {
 	return []format.Choice{
 		{
 			Name: optionCompression, Repeatable: true, Values: compressionNamesChosen(),
-			Usage: "compression, or PATH=compression for one column: none, snappy, lz4, zlib; repeatable (default snappy, or none with bitshuffle)",
+			Usage: "`compression`, or PATH=compression for one column: none, snappy, lz4, zlib; repeatable (default snappy, or none with bitshuffle)",
 		},
 		{
 			Name: optionEncoding, Repeatable: true, Values: encodingNamesChosen(),

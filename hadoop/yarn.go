@@ -20,7 +20,7 @@ type YARN struct {
 // AddFlags adds the flags that are specific to this engine.
 func (y *YARN) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&y.queue, "queue", "", "YARN `queue` of the job (default the cluster's)")
-	flags.StringArrayVarP(&y.properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`, which overrides all others; repeatable")
+	flags.StringArrayVarP(&y.properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`; it overrides the cluster's configuration; repeatable")
 }
 
 // Open prepares to run tasks as the user of stores. It contacts no server.

@@ -33,11 +33,11 @@ func (adapter) Recognizes(head []byte) bool {
 
 func (adapter) Choices() []format.Choice {
 	return []format.Choice{
-		{Name: "key", Usage: "`PATH[,PATH…]` of the fields by which rows are sorted and found"},
+		{Name: "key", Usage: "`fields` by which rows are sorted and found: paths, separated by commas"},
 		{Name: "column", Usage: "`FAMILY:QUALIFIER` of all cells, for HBase (default none, as in Hudi's files)"},
 		{Name: "timestamp", Usage: "timestamp of all cells, in `milliseconds` (default the latest possible, as in Hudi's files; HBase then hides all later puts)"},
 		{Name: "block-codec", Default: "none", Values: []string{"none", "gz"}, Usage: "`codec` of blocks: none or gz"},
-		{Name: "bloom", Values: []string{bloomHBase, bloomHudi}, Usage: "add a Bloom filter of the keys in this `form`: hbase or hudi (default no filter)"},
+		{Name: "bloom", Values: []string{bloomHBase, bloomHudi}, Usage: "add a Bloom filter of the keys, in the `form` that HBase or Hudi reads: hbase or hudi (default no filter)"},
 	}
 }
 

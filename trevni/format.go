@@ -27,7 +27,7 @@ func (adapter) Choices() []format.Choice {
 	return []format.Choice{
 		{
 			Name: "codec", Repeatable: true, Values: codecNames,
-			Usage: "codec, or PATH=codec for one column: null, deflate, snappy, bzip2, zstandard; repeatable (default snappy)",
+			Usage: "`codec`, or PATH=codec for one column: null, deflate, snappy, bzip2, zstandard; repeatable (default snappy)",
 		},
 		{
 			Name: "checksum", Default: ChecksumJava, Values: []string{ChecksumJava, ChecksumSpec, ChecksumNull},

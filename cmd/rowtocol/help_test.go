@@ -5,15 +5,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// TestHelp checks that help fits a terminal of 80 columns and names only existing commands.
+// TestHelp checks that help fits a terminal of 80 columns and names only existing commands, and
+// that it names the values of flags in ASCII and not by types of Go.
 func TestHelp(t *testing.T) {
 	dir, elsewhere := t.TempDir(), []string{"TMPDIR=/tmp"} // help shows it as a default
 	texts := map[string]string{"": rowtocol(t, dir, elsewhere, "--help").want(t, 0).stdout}
 	for _, cmd := range newApp(nil, os.Stdout, os.Stderr).rootCommand().Commands() {
 		texts[cmd.Name()] = rowtocol(t, dir, elsewhere, "help", cmd.Name()).want(t, 0).stdout
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			// pflag aligns the list by bytes.
+			if value, _ := pflag.UnquoteUsage(f); value == "stringArray" || len(value) != textWidth(value) {
+				t.Errorf("help %s: --%s %s", cmd.Name(), f.Name, value)
+			}
+		})
 	}
 	if len(texts) < 10 || !strings.Contains(texts["convert"], "--block-size") {
 		t.Fatalf("%d texts", len(texts))

@@ -27,10 +27,12 @@ says how the command's inputs and options differ from those of the output in
 DEST. A job file can name the inputs.
 
 For a tree of directories named key=value, status shows a line for each
-partition, and totals. It refuses --input for a tree. If DEST does not exist,
-the exit code is 3. If DEST exists but has nothing of rowtocol's, the exit code
-is 0. Times are in UTC. Times of signs of life and of leftovers come from the
-clock of DEST's storage.`
+partition, and totals. It refuses --input for a tree. Times are in UTC. Times
+of signs of life and of leftovers come from the clock of DEST's storage.
+
+If DEST does not exist, the exit code is 3. If DEST cannot be read, or if the
+inputs would make convert fail, it is the code of that failure. Otherwise it is
+0, even if DEST has nothing of rowtocol's.`
 
 const statusExample = `  rowtocol status /data/mail.columns
 

@@ -13,8 +13,9 @@ must be on HDFS (hdfs://, webhdfs://). The machine that runs submit needs
 Hadoop's client programs, "mapred" and "yarn". Nothing needs to be installed on
 the nodes. The output, the exit codes and the other flags are those of convert.
 
---memory and --workers apply to each task. The container of a task has --memory,
-48 MiB more, and the memory of Java. It has as many vcores as --workers.
+--memory and --workers apply to each task. The container of a task gets the
+memory of --memory, plus 48 MiB, plus 256 MiB for Java. It gets as many vcores
+as --workers says.
 
 The same command again continues where an earlier run stopped. It follows the
 job that is under way, and starts a job for the tasks that are not done. A
@@ -22,7 +23,7 @@ signal, or the end of --max-runtime, kills the job. With --detach, submit starts
 the job and ends with 0, and the job continues. To publish the output, run
 "submit --attach ID" or the same command again: it follows the job to its end.`
 
-const submitExample = `  # a directory on HDFS, by the nodes that hold it
+const submitExample = `  # convert a directory on HDFS, on the nodes that hold its files if possible
   rowtocol submit hdfs:///data/mail hdfs:///data/mail.columns
 
   # in a queue, with two cores for each task and a Hadoop property
@@ -61,7 +62,7 @@ func newSubmitCommand(a *app) *cobra.Command {
 	flags.BoolVar(&s.options.Detach, "detach", false, "start the job, print its ID and where to follow it, and end without publishing anything")
 	flags.StringVar(&s.attach, "attach", "", "follow the application or job with this `ID`, and publish its output; give no INPUT and DEST")
 	// These two flags of all commands apply to the tasks here.
-	flags.Var(&s.memory, "memory", "limit for the memory of each task; its container has 48 MiB more, and the memory of Java")
+	flags.Var(&s.memory, "memory", "limit for the memory of each task; its container gets 48 MiB more, plus 256 MiB for Java")
 	flags.IntVar(&s.options.Workers, "workers", 1, "number of workers of each task, and of vcores of its container; the number never changes the output")
 	return cmd
 }

@@ -20,9 +20,9 @@ below DEST/.rowtocol, which readers ignore. Tasks are independent. They may run
 in any order and on several machines, and one task may run several times, even
 at the same time. If a task is already finished, it does not run again.
 
---task names tasks by their numbers. --share I/N runs task I and each N-th task
-after it. The shares 0/N to N-1/N together run all tasks, no matter how many the
-plan has.`
+Give --task or --share, not both. --task names tasks by their numbers. --share
+I/N runs task I and each N-th task after it. The shares 0/N to N-1/N together
+run all tasks, no matter how many the plan has.`
 
 // taskCommand is rowtocol task.
 type taskCommand struct {
@@ -35,7 +35,7 @@ type taskCommand struct {
 func newTaskCommand(a *app) *cobra.Command {
 	c := &taskCommand{outcomes: outcomes{a}}
 	cmd := &cobra.Command{
-		Use:     "task --plan FILE --task N",
+		Use:     "task --plan FILE (--task N | --share I/N)",
 		Short:   "Run tasks of a plan",
 		Long:    taskLong,
 		Example: "  rowtocol task --plan plan.json --task 0\n  rowtocol task --plan hdfs://nn/plans/mail.json --task 3,4\n  rowtocol task --plan plan.json --share 0/8",
