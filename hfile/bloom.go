@@ -21,7 +21,7 @@ const (
 	bloomVersion = 3
 	// bloomMetaSize is the size of a filter's meta block before its comparator.
 	bloomMetaSize = 4 + 8 + 4 + 4 + 8 + 8 + 4
-	// maxHashes is the most hash functions of a filter that is read.
+	// maxHashes is how many hash functions a filter may have.
 	maxHashes = 128
 )
 
@@ -34,10 +34,12 @@ type bloomFilter struct {
 	chunks []indexEntry
 }
 
-// parseBloom reads the payload of a filter's meta block, which is at an offset:
+// parseBloom reads b, the payload of a filter's meta block. The payload is at offset in the
+// file. The table has the size of each number, in bytes:
 //
-//	| version: 4 | bytes: 8 | hash functions: 4 | kind of them: 4 | keys: 8 | room for keys: 8 |
-//	| chunks: 4 | comparator, after its length: VInt | index of the chunks, as in roots |
+//	| version: 4 | bytes of all chunks: 8 | number of hash functions: 4 | kind of hash function: 4 |
+//	| number of keys: 8 | number of keys for which there is room: 8 | number of chunks: 4 |
+//	| length of the comparator: VInt | comparator | an entry for each chunk, as in the root of an index |
 func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (*bloomFilter, error) {
 	c := damage.NewCursor("", b, offset)
 	number := func(what string) int64 { return int64(int32(c.BigEndian(4, what))) }

@@ -11,22 +11,25 @@ import (
 
 // Values reads the values of one column in order.
 type Values interface {
-	// Read appends at most n elements to v: one per row, or per item of the column's
-	// parent. It appends at least one element unless n is 0. read is their number. items
-	// is the number of items that they have for the column's children. Read returns
-	// io.EOF at the end of the column.
+	// Read appends at most n elements to v, and at least one unless n is 0. A column has
+	// one element for each row, or for each item of its parent: a value, or in an array
+	// column a length and its values. read is the number of elements that Read appended.
+	// items is the number of items in these elements, which is how many elements each
+	// child column has for them. Read returns io.EOF at the end of the column.
 	Read(v *column.Vector, n int) (read, items int, err error)
 }
 
-// feedSize is the most rows, or items, that a feed reads at a time. Vectors of this size
-// fit into a processor's cache.
+// A feed reads at most feedSize elements at a time. Vectors of this size fit into a
+// processor's cache.
 const feedSize = 256
 
-// wide is the length up to which strings are copied as an array of this size, with the
-// bytes after the string. The copy needs no call. The next value overwrites the excess.
+// A string of at most wide bytes is copied as an array of wide bytes, together with the
+// bytes that follow it in memory, because such a copy needs no call. The next value
+// overwrites the bytes that are too many.
 const wide = 16
 
-// longest returns the most bytes of a value, without the text of strings.
+// longest returns an upper bound for the bytes that a value of type t takes in Avro's
+// encoding. It counts only the length of a string, not the text.
 func longest(t column.Type) int {
 	switch t {
 	case column.Null:
@@ -48,14 +51,14 @@ type feed struct {
 	array    bool
 	index    int     // index of the column
 	grow     *grower // makes room for the row
-	children []*feed // feeds of the child columns; the items are added to their due
-	due      int64   // number of lengths or values still to be read
+	children []*feed // feeds of the child columns; fill adds the items that it reads to the due of each
+	due      int64   // number of elements still to be read
 	v        column.Vector
 	length   int // index of the next length in v.Lengths
 	value    int // index of the next value in v
 }
 
-// start drops the values that were read.
+// start drops the values that were read. due is the number of elements to read from now on.
 func (f *feed) start(due int64) {
 	f.reset()
 	f.length, f.value, f.due = 0, 0, due
@@ -82,8 +85,9 @@ func (f *feed) fill() error {
 	return nil
 }
 
-// fewValues is the number of values that a feed reads at a time without reserving memory.
-// valueMemory is the memory of a value, in bytes, while a vector grows.
+// fewValues is how many values a vector may hold without reserved memory. If a single array
+// has more values, widen reserves memory for up to mostValues, the most that a vector can
+// hold. valueMemory is the memory of a value, in bytes, while a vector grows.
 const (
 	fewValues   = 1 << 15
 	mostValues  = 1 << 27
@@ -133,8 +137,8 @@ func (f *feed) first() (int, error) {
 	return int(f.v.Lengths[0]), nil
 }
 
-// ready reads more of the column if there is no next value. The values of an array column
-// are read with their lengths.
+// ready reads more of the column if the vector has no next value. In an array column it
+// reads nothing, because fill has already read the values together with their lengths.
 func (f *feed) ready() error {
 	if f.value == f.v.Values {
 		return f.fill()
@@ -142,8 +146,8 @@ func (f *feed) ready() error {
 	return nil
 }
 
-// skip passes over the next n lengths, or values of a column without lengths, and
-// returns the number of items that they give the column's children.
+// skip passes over the next n elements, and returns the number of items in them, which is
+// how many elements each child column has for them.
 func (f *feed) skip(n int) (items int, err error) {
 	for n > 0 {
 		left := f.v.Values - f.value
@@ -240,7 +244,7 @@ func (f *feed) appendOne(dst []byte) []byte {
 	return f.appendDecoded(dst, i)
 }
 
-// appendDecoded appends value i, which the column does not store in Avro's encoding.
+// appendDecoded appends value i, which the vector does not hold in Avro's encoding.
 func (f *feed) appendDecoded(dst []byte, i int) []byte {
 	switch f.typ {
 	case column.String, column.Bytes:

@@ -14,8 +14,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Committed is an output that counts, with the name of its directory in the destination. The
-// name is empty for the output that the increments belong to.
+// Committed is a published output, with the name of its directory in the destination. The name
+// is empty for the output that the increments belong to.
 type Committed struct {
 	Name    string
 	Success *manifest.Success
@@ -25,7 +25,7 @@ type Committed struct {
 type increment struct {
 	Committed
 	empty   bool     // whether there is nothing in it, as after an interrupted rename
-	damage  string   // why it is not as its manifest says, or empty
+	damage  string   // how the directory differs from its manifest; empty if it does not
 	foreign []string // names of files that rowtocol did not write
 }
 
@@ -182,8 +182,8 @@ func (s *State) Outputs() []Committed {
 // Pending reports whether there is a pending output. The next holder completes it.
 func (s *State) Pending() bool { return s.pending }
 
-// SameOutputs reports whether the same outputs count as in an earlier state. It returns false if
-// the earlier state had a pending output.
+// SameOutputs reports whether the outputs that count are the same as in an earlier state. It
+// returns false if the earlier state had a pending output.
 func (s *State) SameOutputs(before *State) bool {
 	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Increments, before.Increments, func(a, b Committed) bool { return a.Name == b.Name })
 }
@@ -193,7 +193,7 @@ func (s *State) CheckIncrement() error {
 	if err := s.checkNext(); err != nil {
 		return err
 	}
-	//guard: refuses an increment to an output that lost rows
+	//guard: refuses an increment to a damaged destination
 	if s.damage != "" && !s.pending {
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite without --incremental, or --reprocess of partitions, makes all of it anew", s.path, s.damage)
 	}
@@ -342,7 +342,7 @@ func (s *State) replacedIncrements() []string {
 	return increments
 }
 
-// clearIncrements moves directories of increments out of the destination.
+// clearIncrements moves directories of increments into the claim's own directory.
 func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 	return parallel.Do(ctx, len(names), c.movers, func(ctx context.Context, i int) error {
 		err := c.moveNth(ctx, i, c.pathOf(names[i]), c.newPath(old))
@@ -392,8 +392,8 @@ func (c *Claim) addMarker(ctx context.Context, now *State, sequence int64) error
 	return c.move(ctx, file, c.pathOf(name))
 }
 
-// removeMarker moves the marker of a lower number out, after the increment with the higher one
-// was published.
+// removeMarker moves the marker of a lower number into the claim's own directory, after the
+// increment with the higher one was published.
 func (c *Claim) removeMarker(ctx context.Context, before *State, sequence int64) error {
 	if before.marker == "" || before.marker >= manifest.NumberName(sequence) {
 		return nil

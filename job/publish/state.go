@@ -34,7 +34,7 @@ type State struct {
 	Leftovers bool
 
 	path      string
-	damage    string   // why an output is not as its manifest says, or empty
+	damage    string   // what is wrong with the outputs, such as a missing file; empty if nothing is
 	foreign   []string // names of files that rowtocol did not write
 	debris    []string // names of rowtocol's files that belong to no output
 	uncounted []string // increments of replaced outputs, and empty directories with the name of an increment
