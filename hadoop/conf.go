@@ -164,7 +164,8 @@ func (r *request) properties(site *cluster.Conf, user []property) []property {
 		{pipesPrefix + "executable", r.executable},
 		{pipesPrefix + "isjavarecordreader", "false"},
 		{pipesPrefix + "isjavarecordwriter", "false"},
-		// This class only computes splits. Unlike TextInputFormat, it splits files with any name.
+		// This class only computes splits. Unlike TextInputFormat, it splits a file even if its
+		// name ends as the names of compressed files do.
 		{"mapred.input.format.class", "org.apache.hadoop.mapred.SequenceFileInputFormat"},
 		{"mapred.output.format.class", "org.apache.hadoop.mapred.lib.NullOutputFormat"},
 		{"mapreduce.input.fileinputformat.inputdir", r.layout.inputs()},

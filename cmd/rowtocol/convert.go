@@ -17,12 +17,13 @@ With --format hfile, the output is HFiles of whole rows, sorted by --key.
 INPUT is a file, a directory or a quoted glob pattern. DEST is a directory,
 which convert makes. Give both as arguments, or as --input and --dest, which a
 job file can hold. If you give both forms, the arguments win. A directory stands
-for the Avro files in it and below it, with any name. convert skips hidden
-files, names that begin with _, and unfinished copies such as a.avro._COPYING_.
-The log says how many it skipped, and --dry-run names them. All inputs must have
-the same schema. If their schemas differ, --schema names one schema, and convert
-resolves all inputs to it by Avro's rules. With --incremental and --partitioned,
-convert resolves new inputs to the schema of the output in DEST.
+for the Avro files in it and below it; their names need not end in .avro.
+convert skips hidden files, names that begin with _, and unfinished copies such
+as a.avro._COPYING_. The log says how many it skipped, and --dry-run names them.
+All inputs must have the same schema. If their schemas differ, --schema names
+one schema, and convert resolves all inputs to it: by Avro's rules it converts
+their rows to that schema. With --incremental and --partitioned, convert
+resolves new inputs to the schema of the output in DEST.
 
 The last file that convert writes is DEST/_SUCCESS, which lists the output's
 files. A program that reads only the listed files never sees part of a dataset.

@@ -79,7 +79,7 @@ var exits = []exit{
 	},
 	{
 		code: 9, kind: failure.Foreign, is: isForeign,
-		meaning: "the destination holds the output of another request (the message says what differs), or files that rowtocol did not write; a plan no longer fits the destination; or `--output` names an existing file",
+		meaning: "the destination holds the output of another request (the message says what differs), or files that rowtocol did not write; a plan of `rowtocol plan` or `submit` no longer fits the destination; or `--output` names an existing file",
 		action:  "name another DEST, repeat the earlier request, replace the output with `--overwrite`, or move away files that rowtocol did not write",
 	},
 	{

@@ -19,11 +19,12 @@ import (
 
 const planLong = `Examine the inputs, and write a plan for "rowtocol task" and "rowtocol commit".
 A plan is a JSON document with numbered tasks. Each task may run on any machine
-that reaches the inputs and DEST, any number of times, in any order. plan writes
-only the plan. If plan had to read whole inputs to compare them, it also writes
-the results to DEST/_inputs. With --incremental, the plan covers only the inputs
-that DEST does not have yet, and commit publishes their rows as an increment
-next to what DEST holds.
+that reaches the inputs and DEST, any number of times, in any order. In DEST,
+plan changes nothing but the file _inputs: if plan had to read whole inputs to
+identify them, it keeps their checksums there, so that later runs need not read
+these inputs again. With --incremental, the plan covers only the inputs that
+DEST does not have yet, and commit publishes their rows as an increment next to
+what DEST holds.
 
 If DEST holds another output, plan warns that only "commit --overwrite" can
 publish the plan. Such a commit replaces only what DEST held when the plan was
