@@ -40,18 +40,19 @@ CONCURRENT = ./job ./job/plan ./job/publish ./mapper ./hadoop ./hadoop/pipes ./i
   ./store/cluster ./store/hdfs ./store/location ./store/memstore ./store/webhdfs ./telemetry/lineage
 # Tests of many schedules, failures and shapes of rows, which take five times as long under
 # the detector, run without it, in "make test-all".
-MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter|FlippedBytes|RoundTripOfManyRows|HugeRows|LargestValues)
+MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter|FlippedBytes|RoundTripOfManyRows|HugeRows|LargestValues|FixedPart|MemoryForColumns|NothingIsAllocated)
 # In these packages, only the tests FEW run under it.
 FEW_IN     = ./dataset ./trevni
-FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
+FEW        = RemoteParts|Piece|Place|Close|TablesAreReadOnce
 # The rest, but for the command line ("commands") and the tools, which are for "make test-all".
 SEQUENTIAL = $(filter-out ./cmd/rowtocol ./internal/cmd/% $(CONCURRENT) $(FEW_IN),$(TESTED))
 # End-to-end tests run in a process per area, several at once: an area's tests are those
 # whose names begin with it. Those on HDFS and YARN share one cluster. e2e-others has all
 # that belong to no area.
 E2E        = e2e-cluster e2e-others e2e-CFile
-# Those of "make test-all" have clusters of their own, fail calls, or kill the program.
-MORE_AREAS = Kerberos HungCalls Faults Failover HungNodes Killed FullDataNodes Kinds
+# Those of "make test-all" have clusters of their own, fail calls, kill the program, or have
+# Kudu read many columns.
+MORE_AREAS = Kerberos HungCalls Faults Failover HungNodes Killed FullDataNodes Kinds Kudu
 MORE_E2E   = $(MORE_AREAS:%=e2e-%)
 # Areas that run in soak only, or by name: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN
@@ -117,7 +118,7 @@ test:
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) commands race unit)
 
 # What "make test" leaves out: clusters that are secure, hang or fail, calls that fail,
-# kills, MATRICES, other modules, fuzzing beyond the seeds, and the gate.
+# kills, Kudu over many columns, MATRICES, other modules, fuzzing beyond the seeds, and the gate.
 test-all:
 	@echo 'make test-all takes about 6 minutes on two cores, besides what "make test" takes.'
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'

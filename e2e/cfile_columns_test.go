@@ -10,9 +10,9 @@ import (
 	"github.com/rowtocol/rowtocol/internal/datagen"
 )
 
-// TestCFileManyColumns makes more files, in little memory, than may be open at once and
+// TestKuduManyColumns makes more files, in little memory, than may be open at once and
 // than are made without --many-files.
-func TestCFileManyColumns(t *testing.T) {
+func TestKuduManyColumns(t *testing.T) {
 	const columns, memory = 1200, 96 << 20
 	dir := t.TempDir()
 	input, dest := filepath.Join(dir, "wide.avro"), filepath.Join(dir, "out")

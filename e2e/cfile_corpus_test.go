@@ -10,9 +10,9 @@ import (
 // asCFiles are the flags for CFiles of any number of columns.
 var asCFiles = []string{"--format=cfile", "--many-files"}
 
-// TestCFileCorpus converts real files and reads their rows back. Kudu reads every column
+// TestKuduCorpus converts real files and reads their rows back. Kudu reads every column
 // of some.
-func TestCFileCorpus(t *testing.T) {
+func TestKuduCorpus(t *testing.T) {
 	k := newKudu(t)
 	entries := everyNth(realFiles(t, readable, javaRefuses), 8, 1)
 	converted := convertAll(t, entries, asCFiles...)

@@ -235,9 +235,9 @@ func sameValues(a, b *encoding.Values) bool {
 	return true
 }
 
-// TestCFileValueIndex removes the positional index from files with both indexes. Kudu
+// TestKuduValueIndex removes the positional index from files with both indexes. Kudu
 // finds all rows by the value index.
-func TestCFileValueIndex(t *testing.T) {
+func TestKuduValueIndex(t *testing.T) {
 	k := newKudu(t)
 	var all []cell
 	for _, c := range cells() {

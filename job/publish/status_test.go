@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -83,6 +84,27 @@ func TestStatus(t *testing.T) {
 	claimAndRelease(t, d)
 	if s = mustStatus(t, d); len(s.LeftAlone) != 1 {
 		t.Errorf("a holder removed files next to foreign ones: %+v", s)
+	}
+}
+
+// TestProgressOfFewFiles checks that the work of an empty directory has the directory's time,
+// so that it counts as new, and that only documents of tasks are read.
+func TestProgressOfFewFiles(t *testing.T) {
+	st := store.Local()
+	d := at(&hookStore{Store: st, read: func(p string) error {
+		if path.Base(p) == "part-00000-0.trv" {
+			t.Errorf("%s was read", p)
+		}
+		return nil
+	}}, t.TempDir()+"/dest")
+	dir, _, err := d.Staging(t.Context(), "p")
+	testenv.Must(t, err)
+	if w, err := d.Progress(t.Context(), "p"); err != nil || time.Since(w.Changed) > time.Hour {
+		t.Errorf("an empty directory changed at %v, %v", w.Changed, err)
+	}
+	testenv.Must(t, os.WriteFile(dir+"/part-00000-0.trv", []byte("rows"), 0o666))
+	if w, err := d.Progress(t.Context(), "p"); err != nil || w.Bytes != 4 || w.Tasks != 0 {
+		t.Errorf("work %+v, %v", w, err)
 	}
 }
 
