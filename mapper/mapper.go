@@ -15,9 +15,9 @@ import (
 type Config struct {
 	Mapping *shred.Mapping
 	Writer  format.Writer
-	// RowGroupSize limits the size of a row group's outputs, in bytes. A row group
-	// ends with the first row that takes it beyond this size, and at the latest
-	// after about 2^28 rows: see maxGroupRows.
+	// RowGroupSize is the size of a row group's outputs, in bytes, at which the row
+	// group ends. Its last row is the first that takes it beyond this size. At the
+	// latest it ends after about 2^28 rows: see maxGroupRows.
 	RowGroupSize int64
 	// BlockSize is the size in bytes at which a column's block is closed, at
 	// the end of a row.
@@ -36,10 +36,10 @@ type Config struct {
 	// least 1. One more goroutine reads the input.
 	Workers int
 	// Memory is the number of bytes that the task uses besides the open blocks of
-	// the columns. The caller has reserved them. Half is for input blocks and
-	// unusually large values. A quarter is for column blocks that are being encoded
-	// (with many columns they may take more), or for sorting whole rows. The rest is
-	// for other memory, such as that of decoders.
+	// the columns. The caller has reserved this memory. Half is for input blocks
+	// and unusually large values. A quarter is for column blocks that are being
+	// encoded (with many columns they may take more), or for sorting whole rows. The
+	// rest is for other memory, such as that of decoders.
 	Memory int64
 	// Pool lends memory for input blocks, values and resolved rows that do not fit
 	// into Memory. A request that does not fit into the pool fails with a
@@ -109,10 +109,10 @@ type Stats struct {
 
 // Run reads the sources in order and calls emit with each row group, in order. It
 // makes several row groups if the rows do not fit into one. Sources without rows
-// give one row group without rows. For damaged input, the error is a
-// *damage.Error that names the file, the offset and, for a row, the field. When
-// Run returns, its goroutines have ended, and every spill that emit did not get
-// is closed.
+// give one row group without rows. If Run fails because the input is damaged, the
+// error wraps a *damage.Error that names the file, the offset and, for a row, the
+// field. When Run returns, its goroutines have ended, and every spill that emit
+// did not get is closed.
 func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) error) (Stats, error) {
 	if cfg.Workspaces == nil {
 		cfg.Workspaces = new(Workspaces)

@@ -11,7 +11,7 @@ import (
 type opcode uint8
 
 const (
-	opInt        opcode = iota // int; shifted right by n, a value in range becomes 0
+	opInt        opcode = iota // int; in range, all bits of its encoding from bit n on are 0: see varintSize
 	opLong                     // long, with n as for opInt
 	opFixedWidth               // n bytes, copied: float and double
 	opSized                    // a length and bytes, copied: bytes
@@ -36,7 +36,7 @@ type op struct {
 	// value share buf. null is the index of null.
 	optional bool
 	null     uint8
-	n        uint32         // its meaning depends on code
+	n        uint32         // a shift, a size, a number of symbols or an index: see opcode
 	buf      *column.Buffer // column of the values, or of the lengths of an array, map or nullable
 	more     *details
 }

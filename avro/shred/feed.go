@@ -14,8 +14,9 @@ type Values interface {
 	// Read appends at most n elements to v, and at least one unless n is 0. A column has
 	// one element for each row, or for each item of its parent: a value, or in an array
 	// column a length and its values. read is the number of elements that Read appended.
-	// items is the number of items in these elements, which is how many elements each
-	// child column has for them. Read returns io.EOF at the end of the column.
+	// items is the number of items in these elements: one for each element, or in an array
+	// column the sum of the lengths. Each child column has one element for each item. Read
+	// returns io.EOF at the end of the column.
 	Read(v *column.Vector, n int) (read, items int, err error)
 }
 
@@ -23,22 +24,23 @@ type Values interface {
 // processor's cache.
 const feedSize = 256
 
-// A string of at most wide bytes is copied as an array of wide bytes, together with the
+// A value of at most wide bytes is copied as an array of wide bytes, together with the
 // bytes that follow it in memory, because such a copy needs no call. The next value
 // overwrites the bytes that are too many.
 const wide = 16
 
 // longest returns an upper bound for the bytes that a value of type t takes in Avro's
-// encoding. It counts only the length of a string, not the text.
+// encoding. It counts the length of a string, but not the text. Columns of an Avro schema
+// are never Fixed32 or Fixed64.
 func longest(t column.Type) int {
 	switch t {
 	case column.Null:
 		return 0
 	case column.Boolean:
 		return 1
-	case column.Float, column.Fixed32:
+	case column.Float:
 		return 4
-	case column.Double, column.Fixed64:
+	case column.Double:
 		return 8
 	}
 	return binary.MaxVarintLen64
@@ -51,11 +53,11 @@ type feed struct {
 	array    bool
 	index    int     // index of the column
 	grow     *grower // makes room for the row
-	children []*feed // feeds of the child columns; fill adds the items that it reads to the due of each
+	children []*feed // feeds of the child columns; fill increases due of each of them by the number of items that it reads
 	due      int64   // number of elements still to be read
 	v        column.Vector
-	length   int // index of the next length in v.Lengths
-	value    int // index of the next value in v
+	length   int // index of the next length in v.Lengths, in an array column
+	value    int // index of the next value in v; an array column has any number of values for each length
 }
 
 // start drops the values that were read. due is the number of elements to read from now on.
@@ -146,8 +148,8 @@ func (f *feed) ready() error {
 	return nil
 }
 
-// skip passes over the next n elements, and returns the number of items in them, which is
-// how many elements each child column has for them.
+// skip passes over the next n elements, and returns the number of items in them: see
+// Values.Read.
 func (f *feed) skip(n int) (items int, err error) {
 	for n > 0 {
 		left := f.v.Values - f.value

@@ -8,7 +8,8 @@ import (
 const (
 	// short is the size in bytes from which the length of a string takes two bytes.
 	short = 64
-	// reach is the most bytes that a shortcut reads: an index and a string.
+	// reach is the most bytes that a shortcut reads: the index of an optional value (1 byte),
+	// and a string with its length (64 bytes).
 	reach = 1 + short
 )
 
@@ -21,7 +22,7 @@ func (s *Shredder) run(ops []op, p, n int) int {
 	for range n {
 		for i := range ops {
 			o := &ops[i]
-			if len(b)-p < reach || o.optional && b[p]|2 != 2 {
+			if len(b)-p < reach || o.optional && b[p]|2 != 2 { // the index 0 or 1 is the byte 0 or 2
 				if p = s.step(o, p); p < 0 {
 					return s.failed(o)
 				}
@@ -49,7 +50,7 @@ func (s *Shredder) run(ops []op, p, n int) int {
 				p += int(o.n)
 				continue
 			case opString:
-				if w[0]&0x81 == 0 {
+				if w[0]&0x81 == 0 { // the length takes one byte and is not negative
 					size := int(w[0]/2) + 1
 					if size <= 16 && ascii(w, size) {
 						o.buf.AppendHead((*[16]byte)(w), size)
@@ -84,9 +85,9 @@ func (s *Shredder) run(ops []op, p, n int) int {
 }
 
 // varintSize returns the size of the varint that a word begins with. ok is true if the
-// varint ends within the word, is not longer than needed, and is in the range of its type:
-// a value in range becomes 0 when it is shifted right by shift bits. Ints and longs of this
-// form are copied.
+// varint ends within the word, is not longer than needed, and is in the range of its type.
+// shift stands for the type: in the encoded varint, all bits from bit shift on must be 0.
+// Ints and longs of this form are copied.
 func varintSize(word uint64, shift uint32) (size int, ok bool) {
 	ends := ^word & high // the lowest bit that is set is the top bit of the varint's last byte
 	end := bits.TrailingZeros64(ends)

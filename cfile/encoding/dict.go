@@ -26,7 +26,7 @@ func NewDictionary(block []byte) (*Dictionary, error) {
 	if err == nil {
 		err = d.groups.finish()
 	}
-	if err != io.EOF {
+	if err != io.EOF { // io.EOF: the offsets end where the block ends
 		return nil, err
 	}
 	return &Dictionary{offsets: offsets, block: block}, nil
@@ -45,8 +45,8 @@ const (
 	modeSize  = 4
 )
 
-// AppendDictCodes appends a dictionary block of codes. The argument has 4 bytes for
-// each code, like UINT32 values in Values.Fixed.
+// AppendDictCodes appends a dictionary block of codes. codes has 4 bytes for each
+// code, like UINT32 values in Values.Fixed.
 func AppendDictCodes(dst []byte, s *Shuffler, ordinal uint32, codes []byte) ([]byte, error) {
 	return s.AppendNarrow(binary.LittleEndian.AppendUint32(dst, modeCodes), ordinal, codes)
 }
@@ -66,8 +66,8 @@ type dict struct {
 	words   *Dictionary
 	codes   Decoder
 	plain   Decoder
-	read    Values // codes in Fixed
-	next    int    // offset in read.Fixed of the next code
+	decoded Values // codes in Fixed
+	next    int    // offset in decoded.Fixed of the next code
 }
 
 // NewDict returns a Decoder of the dictionary blocks of a file with the given
@@ -79,7 +79,7 @@ func NewDict(words *Dictionary) Decoder {
 }
 
 func (d *dict) Reset(body []byte) error {
-	d.read.Reset()
+	d.decoded.Reset()
 	d.next = 0
 	//guard: rejects a block shorter than its mode
 	if len(body) < modeSize {
@@ -104,7 +104,7 @@ func (d *dict) Read(v *Values, n int) (int, error) {
 	n = min(n, readLimit/4) // words without bytes do not fill v.Data, but each adds an offset of 4 bytes
 	first, read := len(v.Data), 0
 	for read < n && len(v.Data)-first < readLimit {
-		if d.next == len(d.read.Fixed) {
+		if d.next == len(d.decoded.Fixed) {
 			if err := d.load(); err == io.EOF && read > 0 {
 				break
 			} else if err != nil {
@@ -122,16 +122,16 @@ func (d *dict) Read(v *Values, n int) (int, error) {
 
 // load decodes the next codes.
 func (d *dict) load() error {
-	d.read.Reset()
+	d.decoded.Reset()
 	d.next = 0
-	_, err := d.codes.Read(&d.read, codesAtOnce)
+	_, err := d.codes.Read(&d.decoded, codesAtOnce)
 	return shifted(err, modeSize)
 }
 
 // appendWords appends the words of at most n of the decoded codes. It ends once v.Data has limit
 // bytes. It returns the number of words.
 func (d *dict) appendWords(v *Values, n, limit int) (int, error) {
-	codes := d.read.Fixed[d.next:]
+	codes := d.decoded.Fixed[d.next:]
 	codes = codes[:min(len(codes), 4*n)]
 	bounds, block := d.words.offsets, d.words.block
 	if len(v.Offsets) == 0 {
@@ -144,7 +144,7 @@ func (d *dict) appendWords(v *Values, n, limit int) (int, error) {
 		code := uint64(binary.LittleEndian.Uint32(codes[i:])) + 1
 		//guard: rejects a word that the dictionary does not have
 		if code >= uint64(len(bounds)) {
-			return 0, damaged(damage.Value, modeSize, "word %d of a dictionary of %d words", code-1, len(bounds)-1)
+			return 0, damaged(damage.Value, modeSize, "code %d, but the dictionary has %d words", code-1, len(bounds)-1)
 		}
 		data = append(data, block[bounds[code-1]:bounds[code]]...)
 		offsets = append(offsets, uint32(len(data)))
@@ -155,9 +155,9 @@ func (d *dict) appendWords(v *Values, n, limit int) (int, error) {
 }
 
 func (d *dict) Skip(n int) error {
-	if decoded := (len(d.read.Fixed) - d.next) / 4; n < 0 || n > decoded {
-		n -= decoded
-		d.next = len(d.read.Fixed)
+	if left := (len(d.decoded.Fixed) - d.next) / 4; n < 0 || n > left {
+		n -= left
+		d.next = len(d.decoded.Fixed)
 		return shifted(d.Decoder.Skip(n), modeSize) // it refuses a negative n
 	}
 	d.next += 4 * n

@@ -228,7 +228,7 @@ func TestForeignIncrements(t *testing.T) {
 	convertIncremental(t, dir).want(t, 0)
 	increment := filepath.Join(dir, "out", incrementNames(t, dir)[0])
 	must(t, os.Remove(partOf(t, increment, 0)))
-	convertIncremental(t, dir).want(t, 9, filepath.Base(increment), "is missing", "anew")
+	convertIncremental(t, dir).want(t, 9, filepath.Base(increment), "is missing", "--overwrite without --incremental")
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "3 rows")
 }
 
@@ -253,7 +253,7 @@ func TestStepsOfIncrements(t *testing.T) {
 	step(0, "commit", "--plan", "a.json")
 	step(0, "commit", "--plan", "a.json").want(t, 0, "nothing to do")
 	step(0, "task", "--plan", "a.json", "--task", "0")
-	step(9, "commit", "--plan", "ab.json").want(t, 9, dir+"/in/a.avro was committed after plan", incrementNames(t, dir)[0])
+	step(9, "commit", "--plan", "ab.json").want(t, 9, dir+"/in/a.avro was committed in ", incrementNames(t, dir)[0])
 	step(0, "commit", "--plan", "b.json")
 	wantIDs(t, dir, idRange(0, 20)...)
 

@@ -211,7 +211,7 @@ func TestPartitionsFailLate(t *testing.T) {
 	}
 	parts := globOne(t, dir+"/dest/k=1/part-*")
 	write(t, parts, []byte("cut"))
-	convertAll(t, dir, 3, "k=1:9 k=2:3 k=3:nothing").want(t, 3, "was changed", "--reprocess of partitions")
+	convertAll(t, dir, 3, "k=1:9 k=2:3 k=3:nothing").want(t, 3, "was changed", "for partitions, --reprocess")
 	for link, to := range map[string]string{"into": "src/k=1", "all": "src"} {
 		must(t, os.Symlink(to, dir+"/"+link))
 		for _, dest := range []string{link, link + "/new"} {

@@ -53,11 +53,11 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 		}
 	}
 	flags.Var(&f.blockSize, "block-size", "number of bytes after which a column's block ends (default 64KiB, or less if --memory is too small for the columns)")
-	flags.Var((*byteSize)(&o.RowGroupSize), "row-group-size", "largest size of a row group, which is a file, or with cfile a directory of files")
+	flags.Var((*byteSize)(&o.RowGroupSize), "row-group-size", "size at which a row group (a file, or with cfile a directory of files) ends; only its last row may exceed it")
 	flags.StringVar(&o.OnDamage, "on-damage", "fail", "what to do about damaged input: fail; skip, which leaves it out; or quarantine, which leaves it out and keeps its bytes in DEST")
 	flags.Int64Var(&o.MaxLostRows, "max-lost-rows", -1, "fail if more rows than this are lost to damage; -1 is no limit")
 	flags.Var((*byteSize)(&o.MaxInputBlock), "max-input-block", "limit for a decompressed input block, and for a row after it is resolved to --schema")
-	flags.StringVar(&f.recursive, "recursive", "", "with bytes, keep the recursive part of a schema as one column of Avro-encoded bytes (default: refuse such a schema)")
+	flags.StringVar(&f.recursive, "recursive", "", "keep the recursive part of a schema as one column of Avro-encoded `bytes` (default: refuse such a schema)")
 	flags.StringVar(&f.schema, "schema", "", "resolve all rows to the Avro schema in this `file`, by Avro's rules: defaults, aliases and wider types")
 	flags.StringArrayVar(&o.Index, "index", nil, "make a key index on these `fields` for lookup: paths of simple fields, separated by commas; repeatable")
 	flags.BoolVar(&o.Strict, "strict", false, "if Java readers may refuse the schema, or an input has fields that the output lacks, fail instead of warning")

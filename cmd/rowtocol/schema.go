@@ -43,7 +43,7 @@ func newSchemaCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&c.shredded, "shredded", false, "print the columns instead of the schema")
-	cmd.Flags().StringVar(&c.recursive, "recursive", "", "with bytes, show the recursive part of a schema as one column")
+	cmd.Flags().StringVar(&c.recursive, "recursive", "", "show the recursive part of a schema as one column of `bytes`")
 	return cmd
 }
 

@@ -17,11 +17,12 @@ the nodes. The output, the exit codes and the other flags are those of convert.
 memory of --memory, plus 48 MiB, plus 256 MiB for Java. It gets as many vcores
 as --workers says.
 
-The same command again continues where an earlier run stopped. It follows the
-job that is under way, and starts a job for the tasks that are not done. A
-signal, or the end of --max-runtime, kills the job. With --detach, submit starts
-the job and ends with 0, and the job continues. To publish the output, run
-"submit --attach ID" or the same command again: it follows the job to its end.`
+The same command again continues where an earlier run stopped. If the job of
+that run is still running, submit follows it. Then it starts a job for the tasks
+that are left. A signal, or the end of --max-runtime, kills the job. With
+--detach, submit starts the job and ends with 0, and the job continues. To
+publish the output, run "submit --attach ID" or the same command again: it
+follows the job to its end.`
 
 const submitExample = `  # convert a directory on HDFS, on the nodes that hold its files if possible
   rowtocol submit hdfs:///data/mail hdfs:///data/mail.columns

@@ -24,3 +24,6 @@ func (r Regexp) FindString(s string) string { return r().FindString(s) }
 
 // FindStringSubmatch is regexp.Regexp.FindStringSubmatch.
 func (r Regexp) FindStringSubmatch(s string) []string { return r().FindStringSubmatch(s) }
+
+// FindStringSubmatchIndex is regexp.Regexp.FindStringSubmatchIndex.
+func (r Regexp) FindStringSubmatchIndex(s string) []int { return r().FindStringSubmatchIndex(s) }

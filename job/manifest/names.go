@@ -18,20 +18,21 @@ const (
 	LockName    = "_lock"
 	// WorkName is the directory of unfinished work. The names below are in it.
 	WorkName = ".rowtocol"
-	// PendingName, a dash and a number name the manifest of an output that is being published.
-	// It is in the directory of a holder: a process that took the lock.
+	// PendingName begins the name of the manifest of an output that is being published, such as
+	// pending-3. The manifest is in the directory of a holder: a process that took the lock.
 	PendingName = "pending"
-	// StagedPrefix begins the names of directories with the work of a plan.
+	// StagedPrefix begins the name of the directory with the work of a plan's tasks.
 	StagedPrefix = "plan-"
-	// TrashPrefix begins the names of directories that are being removed. Manifests in them do
-	// not count.
+	// TrashPrefix begins the names of directories that are being removed. Manifests in these
+	// directories do not count.
 	TrashPrefix = "trash-"
-	// PlanName is the plan, in the directory with the work of its tasks.
+	// PlanName is the file of the plan, in the directory with the work of its tasks.
 	PlanName = "plan.json"
 )
 
-// Directories of published files other than parts: copies of damaged bytes, and files
-// made from side files. In them, each output has a directory named after its ID.
+// Directories of published files other than parts: copies of damaged bytes, and key indexes,
+// which are made from side files (see StagedSide). In both, each output has a directory of its
+// own, which is named after its ID.
 const (
 	QuarantineDir = "_quarantine"
 	IndexDir      = "_index"
@@ -40,8 +41,8 @@ const (
 // extraKind is a kind of published files that are not parts.
 type extraKind struct {
 	dir     string            // directory in the destination
-	prefix  string            // a staged name is this prefix, an ID, "-" and the rest
-	pattern lazyregexp.Regexp // pattern of the rest
+	prefix  string            // a staged name has this prefix, then an ID, "-" and the rest
+	pattern lazyregexp.Regexp // pattern of the rest; a published name ends in the same rest
 }
 
 var (
@@ -75,8 +76,8 @@ const (
 	// MaxSequence is the highest number of an output. It has eight digits, so that the
 	// names of increments sort by their numbers.
 	MaxSequence = 99_999_999
-	// maxBase is the most bytes of an input's file name that become part of the name of a
-	// quarantine copy. File systems allow names of 255 bytes.
+	// maxBase is the most bytes that the name of a quarantine copy takes from the file name of the
+	// input. File systems allow names of 255 bytes.
 	maxBase = 128
 )
 
@@ -91,7 +92,7 @@ func NewID() string {
 func IsID(s string) bool { return len(s) == idLength && strings.Trim(s, "0123456789abcdef") == "" }
 
 // IncrementPrefix begins the names of directories of increments. These names do not have the
-// form key=value, because Hive, Spark and pyarrow read such a directory as a partition.
+// form key=value: Hive, Spark and pyarrow read a directory with a name of that form as a partition.
 const IncrementPrefix = "increment-"
 
 // IncrementName returns the name of an increment's directory. An increment is an output that
@@ -111,11 +112,12 @@ func ParseIncrement(name string) (sequence int64, id string, ok bool) {
 	return sequence, id, true
 }
 
-// numberPrefix begins the names of markers.
+// numberPrefix begins the names of markers: see NumberName.
 const numberPrefix = "_increments-"
 
 // NumberName returns the name of the marker: an empty file that records the last number given
-// to an increment. The number is then not given again if the increment is moved away.
+// to an increment. Thanks to the marker, the number is not given again even if the increment is
+// moved away.
 func NumberName(sequence int64) string { return fmt.Sprintf("%s%08d", numberPrefix, sequence) }
 
 // ParseNumber returns the argument of NumberName; ok is false for other names.
@@ -144,8 +146,9 @@ func TaskNumber(name string) (task int, ok bool) {
 // Each staged file has an ID of its own in its name, even if one attempt at a task makes
 // several files. The package comment shows the names.
 
-// StagedPart returns the staged name of a row group's file or directory, or of a file that is
-// still being written. suffix is the suffix of the format.
+// StagedPart returns the staged name of a row group's file or directory. A file for such a
+// directory also has a name of this form until it is complete and is moved into the directory.
+// suffix is the suffix of the format.
 func StagedPart(task, rowGroup int, id, suffix string) string {
 	return fmt.Sprintf("part-%05d-%d-%s%s", task, rowGroup, id, suffix)
 }
@@ -179,8 +182,8 @@ func SideName(staged string) string {
 	return name
 }
 
-// StagedIndex returns the staged name of a file made from side files, or of a directory of
-// such files. IsFileName must accept name.
+// StagedIndex returns the staged name of a key index: a file, or a directory of files, made from
+// side files. IsFileName must accept name.
 func StagedIndex(id, name string) string { return index.prefix + id + "-" + name }
 
 // Published returns the name that a staged file gets when it is published in the output with
@@ -192,7 +195,7 @@ func Published(staged, id string) string {
 		}
 	}
 	part, _, _ := strings.Cut(staged, "/")
-	if m := partPattern().FindStringSubmatchIndex(part); m != nil {
+	if m := partPattern.FindStringSubmatchIndex(part); m != nil {
 		return staged[:m[6]] + id + staged[m[7]:]
 	}
 	return staged // a side file or another name: it is not published
@@ -217,11 +220,14 @@ func parsePart(name string) []string {
 	return partPattern.FindStringSubmatch(part)
 }
 
+// isStagedPart reports whether name is the staged name of a row group's file or directory, or of a
+// file in that directory.
 func isStagedPart(name string, task, rowGroup int) bool {
 	m := parsePart(name)
 	return m != nil && m[0] == StagedPart(task, rowGroup, m[3], m[4])
 }
 
+// isStagedSide reports whether name is the staged name of a side file of a task.
 func isStagedSide(name string, task int) bool {
 	name, ok := cutID(name, stagedSide)
 	name, sameTask := strings.CutPrefix(name, fmt.Sprintf("%05d-", task))

@@ -35,8 +35,9 @@ func isIncrement(info store.Info) bool {
 	return ok && info.Dir && !info.Link
 }
 
-// classifyIncrements sorts the increments in the destination into those that count, because
-// their base is the output, and those that do not.
+// classifyIncrements reads the increments in the destination, and separates those that count from
+// the others. An increment counts if its base is the output, or if it has no base and there is no
+// output. If two outputs that count have the rows of one input, the destination is damaged.
 func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []store.Info) error {
 	infos = slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !isIncrement(i) })
 	increments := make([]*increment, len(infos))
@@ -55,7 +56,7 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 		sequence, _, _ := manifest.ParseIncrement(infos[i].Name)
 		s.sequence = max(s.sequence, sequence)
 		switch {
-		case r == nil:
+		case r == nil: // it was moved away meanwhile
 		//guard: reports an increment that holds foreign files as foreign
 		case len(r.foreign) > 0:
 			s.foreign = append(s.foreign, r.foreign...)
@@ -115,7 +116,7 @@ func (d *Destination) readIncrement(ctx context.Context, name string) (*incremen
 	s := &State{path: in.path}
 	if i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }); i >= 0 {
 		if err := in.readSuccess(ctx, s, infos[i]); err != nil || s.Success == nil && len(s.foreign) == 0 {
-			return nil, err
+			return nil, err // without an error, the manifest was moved away after the list was read
 		}
 	}
 	m := s.Success
@@ -144,7 +145,7 @@ func (d *Destination) readIncrement(ctx context.Context, name string) (*incremen
 	return r, nil
 }
 
-// atDir returns a Destination that reads a directory, such as that of an increment.
+// atDir returns a copy of d that reads dir, such as the directory of an increment.
 func (d *Destination) atDir(dir string) *Destination {
 	in := *d
 	in.path = dir
@@ -170,8 +171,8 @@ func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info)
 	return nil
 }
 
-// Outputs returns the output and its increments, in the order of their rows. These are all
-// the outputs that count.
+// Outputs returns the output and its increments, in the order in which a reader of the dataset
+// gets their rows. These are all the outputs that count.
 func (s *State) Outputs() []Committed {
 	if s.Success == nil {
 		return s.Increments
@@ -188,19 +189,22 @@ func (s *State) SameOutputs(before *State) bool {
 	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Increments, before.Increments, func(a, b Committed) bool { return a.Name == b.Name })
 }
 
-// CheckIncrement returns failure.Foreign if no increment may be added to the destination.
+// CheckIncrement returns failure.Foreign if no increment may be added to the destination. While an
+// output is pending, damage is no reason, because completing that output may mend it.
 func (s *State) CheckIncrement() error {
 	if err := s.checkNext(); err != nil {
 		return err
 	}
 	//guard: refuses an increment to a damaged destination
 	if s.damage != "" && !s.pending {
-		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite without --incremental, or --reprocess of partitions, makes all of it anew", s.path, s.damage)
+		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; to convert all inputs again, use --overwrite without --incremental (for partitions, --reprocess)", s.path, s.damage)
 	}
 	return nil
 }
 
-// checkIncrementPlan is CheckIncrement for a plan that was made earlier.
+// checkIncrementPlan is CheckIncrement for a plan that was made earlier. It also returns
+// failure.Foreign if the output is no longer the base of the plan, or if another output got rows of
+// the plan's inputs meanwhile. While an output is pending, it checks neither.
 func (s *State) checkIncrementPlan(p *manifest.Plan) error {
 	if err := s.CheckIncrement(); err != nil || s.pending {
 		return err
@@ -211,12 +215,13 @@ func (s *State) checkIncrementPlan(p *manifest.Plan) error {
 	}
 	//guard: refuses an increment whose inputs another output has
 	if in, owner := s.ownerOf(p.Request.Inputs); in != "" {
-		return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in, p.ID, owner)
+		return failure.New(failure.Foreign, "input %s was committed in %s after plan %s was made; make the plan again", in, owner, p.ID)
 	}
 	return nil
 }
 
-// ownerOf returns the first of these inputs whose rows an output has, and that output.
+// ownerOf returns the first of these inputs whose rows an output has, and the path of that output.
+// If there is none, both are empty.
 func (s *State) ownerOf(inputs []manifest.Input) (input, owner string) {
 	known := Inputs(s.Outputs())
 	for i := range inputs {
@@ -227,8 +232,10 @@ func (s *State) ownerOf(inputs []manifest.Input) (input, owner string) {
 	return "", ""
 }
 
-// Committed returns the manifest of a plan's output if the destination holds that output intact
-// and has no pending output. Otherwise it returns nil.
+// Committed returns the manifest of the output that a plan is to make, if the destination already
+// holds it. Otherwise, or if the destination is damaged or has a pending output, Committed returns
+// nil. If the plan is not of an increment, the output of any plan with an equal request will do, but
+// there must be no increments.
 func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	if !p.Increment {
 		if s.Finished(&p.Request) || s.intact() && s.Success.Plan == p.ID {
@@ -314,6 +321,7 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 		return err
 	}
 	file := path.Join(dir, manifest.SuccessName)
+	// A killed holder may have moved the manifest in. inspect did not compare it, so it is replaced.
 	if slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }) {
 		if err := c.move(ctx, file, c.newPath(old)); err != nil {
 			return err
@@ -326,8 +334,8 @@ func (c *Claim) assemble(ctx context.Context, work string, s *manifest.Pending, 
 	return c.move(ctx, written, file)
 }
 
-// replacedIncrements returns the names of all increments, which no longer count once an output
-// replaces everything.
+// replacedIncrements returns the names of all increments. Once an output replaces everything,
+// none of them counts.
 func (s *State) replacedIncrements() []string {
 	increments := slices.Clone(s.uncounted)
 	for _, r := range s.Increments {
@@ -342,7 +350,8 @@ func (s *State) replacedIncrements() []string {
 	return increments
 }
 
-// clearIncrements moves directories of increments into the claim's own directory.
+// clearIncrements moves directories of increments into the claim's own directory, to be removed
+// with it.
 func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 	return parallel.Do(ctx, len(names), c.movers, func(ctx context.Context, i int) error {
 		err := c.moveNth(ctx, i, c.pathOf(names[i]), c.newPath(old))
@@ -353,8 +362,7 @@ func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 	})
 }
 
-// isMarker reports whether an entry of a destination is a marker of the last number that
-// was given to an increment.
+// isMarker reports whether an entry of a destination is a marker: see manifest.NumberName.
 func isMarker(info store.Info) bool {
 	//guard: rejects a directory or link in place of a marker
 	if info.Dir || info.Link {
@@ -364,9 +372,9 @@ func isMarker(info store.Info) bool {
 	return ok
 }
 
-// classifyMarkers records the last number that was given to an increment. Markers of lower
-// numbers, which a killed holder left, are debris. If the output has the same or a higher number,
-// all markers are debris.
+// classifyMarkers records the last number that was given to an increment, and the name of its
+// marker. The other markers, which a killed holder left, have lower numbers and are debris. If the
+// output has the same or a higher number, all markers are debris.
 func (s *State) classifyMarkers(names []string) {
 	for _, name := range names {
 		number, _ := manifest.ParseNumber(name)
@@ -392,8 +400,8 @@ func (c *Claim) addMarker(ctx context.Context, now *State, sequence int64) error
 	return c.move(ctx, file, c.pathOf(name))
 }
 
-// removeMarker moves the marker of a lower number into the claim's own directory, after the
-// increment with the higher one was published.
+// removeMarker moves the marker of a lower number out of the destination, after the increment with
+// the number sequence was published. before is the state before that.
 func (c *Claim) removeMarker(ctx context.Context, before *State, sequence int64) error {
 	if before.marker == "" || before.marker >= manifest.NumberName(sequence) {
 		return nil

@@ -363,7 +363,7 @@ func TestPlanOfAnIncrement(t *testing.T) {
 
 	testenv.Must(t, st.Remove(t.Context(), path.Join(dirOf(d, added), added.Parts[0].Files[0].Name)))
 	s, _ = stateAndIncrements(t, at(st, d.path))
-	failuretest.Want(t, s.CheckIncrement(), failure.Foreign, "is missing", "anew")
+	failuretest.Want(t, s.CheckIncrement(), failure.Foreign, "is missing", "--overwrite without --incremental")
 	if s.Committed(p) != nil {
 		t.Error("an increment that lost a file counts as committed")
 	}

@@ -26,8 +26,8 @@ const (
 type State struct {
 	// Success is the manifest of the output; nil if there is none.
 	Success *manifest.Success
-	// Increments are the increments that count: those whose base is the output. They are sorted
-	// by number.
+	// Increments are the increments that count: those whose base is the output or, if there is no
+	// output, those without a base. They are sorted by number.
 	Increments []Committed
 	// Leftovers is set if there are files for a holder to clear up. Work of plans that may
 	// still be committed is not among them.
