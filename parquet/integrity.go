@@ -1,0 +1,84 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Parquet's own checksums cover only the bodies of pages. This package also protects what is
+// between them, by a table before the footer: the CRC-32C of each page header, column index
+// and offset index, as uint32 in little-endian order. For each column chunk the table
+// has the page headers, the dictionary's first, then the column index, if there is one, and
+// the offset index. The footer's metadata has the size and the CRC-32C of the table, and the
+// CRC-32C of the footer itself, calculated with zeros in place of its digits.
+const sealKey = "rowtocol.crc"
+
+// seals is the table of checksums while a file is written.
+type seals struct{ table []byte }
+
+// add adds a header or an index.
+func (s *seals) add(b []byte) {
+	s.table = binary.LittleEndian.AppendUint32(s.table, crc32.Checksum(b, castagnoli))
+}
+
+// sealText returns the value of sealKey. Its length does not depend on the checksums.
+func sealText(table []byte, footer uint32) string {
+	return fmt.Sprintf("table %d %08x footer %08x", len(table), crc32.Checksum(table, castagnoli), footer)
+}
+
+// footerDigits is the number of digits of the footer's checksum, the last ones of sealText.
+const footerDigits = 8
+
+// seal adds the checksums to the footer, and returns its bytes.
+func (s *seals) seal(meta *format.FileMetaData) ([]byte, error) {
+	text := sealText(s.table, 0)
+	meta.KeyValueMetadata = append(meta.KeyValueMetadata, format.KeyValue{Key: sealKey, Value: text})
+	footer, err := marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	end := bytes.LastIndex(footer, []byte(text)) + len(text)
+	copy(footer[end-footerDigits:end], fmt.Appendf(nil, "%08x", crc32.Checksum(footer, castagnoli)))
+	return footer, nil
+}
+
+// seal is what a footer says of the checksums in its file.
+type seal struct {
+	size int64 // bytes of the table; -1 if the file has none
+	crc  uint32
+}
+
+// readSeal checks the footer against its own checksum, and returns what it says of the table.
+// A file of another writer has neither.
+func readSeal(file string, offset int64, footer []byte, meta *format.FileMetaData) (seal, error) {
+	text := ""
+	for _, kv := range meta.KeyValueMetadata {
+		if kv.Key == sealKey {
+			text = kv.Value
+		}
+	}
+	if text == "" {
+		return seal{size: -1}, nil
+	}
+	var s seal
+	var want uint32
+	if _, err := fmt.Sscanf(text, "table %d %08x footer %08x", &s.size, &s.crc, &want); err != nil || s.size < 0 || len(text) < footerDigits {
+		return seal{}, damage.New(damage.Header, file, offset, "%s is %q", sealKey, text)
+	}
+	zeroed := bytes.Clone(footer)
+	end := bytes.LastIndex(zeroed, []byte(text)) + len(text)
+	copy(zeroed[end-footerDigits:end], "00000000")
+	//guard: detects a changed footer
+	if got := crc32.Checksum(zeroed, castagnoli); got != want {
+		return seal{}, damage.New(damage.Checksum, file, offset, "the footer has the CRC-32C %08x, expected %08x", got, want)
+	}
+	return s, nil
+}

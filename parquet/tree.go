@@ -1,0 +1,235 @@
+package parquet
+
+import (
+	"fmt"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// tree is the Parquet schema of rows with an Avro schema.
+type tree struct {
+	mapping *shred.Mapping
+	// elements are the nodes of the schema, depth first, the root first.
+	elements []format.SchemaElement
+	// leaves are the column chunks, in the order of the file.
+	leaves []leaf
+	// leafOf has, for each column of the mapping, the leaf with its levels: that of the column
+	// itself, or the first one below it.
+	leafOf []int
+	// partial is set if the Parquet schema leaves out, or keeps as bytes, parts of the Avro
+	// schema: records without fields, and types that contain themselves.
+	partial bool
+}
+
+// leaf is a column chunk.
+type leaf struct {
+	*column.Column
+	number   int      // number of the column in the mapping
+	path     []string // names from the root to the leaf, without the root's name
+	physical format.Type
+	size     int // size of a FIXED_LEN_BYTE_ARRAY
+	// def and rep are the highest levels in the file. def is more than Column.Def for a
+	// column of nulls, whose values are never present.
+	def, rep int
+	// presence is set for a column that has only levels. In the file, its values are true.
+	presence bool
+}
+
+// newTree returns the Parquet schema for an Avro schema.
+func newTree(schema string) (*tree, error) {
+	parsed, err := shred.ParseSchema(schema)
+	if err != nil {
+		return nil, err
+	}
+	// Only rows that were shredded with this option can have a recursive schema.
+	m, err := shred.Map(parsed, shred.Options{RecursiveBytes: true})
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{mapping: m, leafOf: make([]int, len(m.Columns))}
+	for i := range t.leafOf {
+		t.leafOf[i] = -1
+	}
+	b := treeBuilder{tree: t}
+	root := m.Root()
+	b.group(root.Type().FullName(), format.Required, format.LogicalType{}, func() {
+		if root.Type().Kind == shred.KindRecord {
+			b.fields(root)
+			return
+		}
+		b.place(root, root.Type().FullName(), format.Required, -1)
+	})
+	t.elements[0].RepetitionType.Reset() // the root has none
+	for i := len(m.Columns) - 1; i >= 0; i-- {
+		if parent := m.Columns[i].Parent; parent >= 0 {
+			t.leafOf[parent] = t.leafOf[i]
+		}
+	}
+	return t, nil
+}
+
+// treeBuilder adds the places of an Avro schema to a tree, depth first.
+type treeBuilder struct {
+	*tree
+	path []string
+}
+
+// group adds a group and the children that add adds.
+func (b *treeBuilder) group(name string, r format.FieldRepetitionType, t format.LogicalType, add func()) {
+	at, depth := len(b.elements), len(b.path)
+	b.elements = append(b.elements, groupElement(name, r, t))
+	if at > 0 {
+		b.path = append(b.path, name)
+	}
+	children := int32(0)
+	b.children(&children, add)
+	b.elements[at].NumChildren.Set(children)
+	b.path = b.path[:depth]
+}
+
+// children counts the direct children that add adds.
+func (b *treeBuilder) children(n *int32, add func()) {
+	from := len(b.elements)
+	add()
+	for i := from; i < len(b.elements); *n++ {
+		i = b.after(i)
+	}
+}
+
+// after returns the index of the element after the one at i and everything below it.
+func (b *treeBuilder) after(i int) int {
+	left := 1
+	for left > 0 {
+		left += int(b.elements[i].NumChildren.V) - 1
+		i++
+	}
+	return i
+}
+
+// place adds the nodes of one place. lengths is the column of the place's lengths, if it is
+// an item or a branch, or else -1.
+func (b *treeBuilder) place(p shred.Place, name string, r format.FieldRepetitionType, lengths int) {
+	kind := p.Type().Kind
+	switch {
+	case p.Raw():
+		b.partial = true
+		b.leaf(p.Column(), name, r, p)
+	case p.Leaf():
+		if kind == shred.KindNull {
+			r = format.Optional
+		}
+		b.leaf(p.Column(), name, r, p)
+	case empty(p):
+		b.partial = true
+		if lengths >= 0 {
+			b.presence(lengths, name, r)
+		}
+	case kind == shred.KindRecord:
+		b.group(name, r, format.LogicalType{}, func() { b.fields(p) })
+	case kind == shred.KindArray:
+		b.group(name, r, format.LogicalType{Value: &format.ListType{}}, func() {
+			b.group("list", format.Repeated, format.LogicalType{}, func() {
+				b.place(p.Items(), "element", format.Required, p.Column())
+			})
+		})
+	case kind == shred.KindMap:
+		b.group(name, r, format.LogicalType{Value: &format.MapType{}}, func() {
+			b.group("key_value", format.Repeated, format.LogicalType{}, func() {
+				b.key(p.Key())
+				b.place(p.Items(), "value", format.Required, -1)
+			})
+		})
+	default:
+		b.union(p, name, r)
+	}
+}
+
+func (b *treeBuilder) fields(p shred.Place) {
+	for i, f := range p.Type().Fields {
+		b.place(p.Field(i), f.Name, format.Required, -1)
+	}
+}
+
+// union adds an optional node, or a group with a member for each branch except null.
+func (b *treeBuilder) union(p shred.Place, name string, r format.FieldRepetitionType) {
+	_, null := p.Type().Optional()
+	if null >= 0 {
+		lengths, branch := p.Branch(1 - null)
+		b.place(branch, name, format.Optional, lengths)
+		return
+	}
+	for _, branch := range p.Type().Branches {
+		if branch.Kind == shred.KindNull {
+			r = format.Optional
+		}
+	}
+	b.group(name, r, format.LogicalType{}, func() {
+		members := 0
+		for i := range p.Type().Branches {
+			if lengths, branch := p.Branch(i); lengths >= 0 {
+				b.place(branch, fmt.Sprintf("member%d", members), format.Optional, lengths)
+				members++
+			}
+		}
+	})
+}
+
+// empty reports whether a place has no column below it.
+func empty(p shred.Place) bool {
+	switch p.Type().Kind {
+	case shred.KindRecord:
+		for i := range p.Type().Fields {
+			if !empty(p.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case shred.KindUnion:
+		for i := range p.Type().Branches {
+			if lengths, _ := p.Branch(i); lengths >= 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// leaf adds the column chunk of a column with values.
+func (b *treeBuilder) leaf(number int, name string, r format.FieldRepetitionType, p shred.Place) {
+	c := &b.mapping.Columns[number]
+	l := b.newLeaf(number, name)
+	if c.Type == column.Null {
+		l.def++
+	}
+	b.add(l, leafElement(l, name, r, p.Type().Kind == shred.KindString && !p.Raw()))
+}
+
+// key adds the column chunk of a map's keys.
+func (b *treeBuilder) key(number int) {
+	l := b.newLeaf(number, "key")
+	b.add(l, leafElement(l, "key", format.Required, true))
+}
+
+// presence adds the column chunk of a column that has only lengths.
+func (b *treeBuilder) presence(number int, name string, r format.FieldRepetitionType) {
+	l := b.newLeaf(number, name)
+	l.presence, l.physical = true, format.Boolean
+	b.add(l, leafElement(l, name, r, false))
+}
+
+func (b *treeBuilder) newLeaf(number int, name string) *leaf {
+	c := &b.mapping.Columns[number]
+	l := &leaf{Column: c, number: number, def: int(c.Def), rep: int(c.Rep)}
+	l.path = append(append([]string(nil), b.path...), name)
+	l.physical, l.size = physicalOf(c)
+	return l
+}
+
+func (b *treeBuilder) add(l *leaf, e format.SchemaElement) {
+	b.leafOf[l.number] = len(b.leaves)
+	b.elements, b.leaves = append(b.elements, e), append(b.leaves, *l)
+}
