@@ -21,6 +21,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // CRC-32C of the footer itself, calculated with zeros in place of its digits.
 const sealKey = "rowtocol.crc"
 
+// createdBy names this writer in the footer. Java's readers ignore the bounds of strings
+// unless the text has this form. It has no version of the program, because the same rows give
+// the same bytes.
+const createdBy = "rowtocol version 1"
+
 // seals is the table of checksums while a file is written.
 type seals struct{ table []byte }
 
@@ -64,6 +69,10 @@ func readSeal(file string, offset int64, footer []byte, meta *format.FileMetaDat
 		if kv.Key == sealKey {
 			text = kv.Value
 		}
+	}
+	//guard: detects that the key of the checksums was changed
+	if text == "" && meta.CreatedBy == createdBy {
+		return seal{}, damage.New(damage.Header, file, offset, "the footer has no %s", sealKey)
 	}
 	if text == "" {
 		return seal{size: -1}, nil

@@ -31,9 +31,7 @@ type leaf struct {
 	path     []string // names from the root to the leaf, without the root's name
 	physical format.Type
 	size     int // size of a FIXED_LEN_BYTE_ARRAY
-	// def and rep are the highest levels in the file. def is more than Column.Def for a
-	// column of nulls, whose values are never present.
-	def, rep int
+	def, rep int // level of a value, the highest in the file
 	// presence is set for a column that has only levels. In the file, its values are true.
 	presence bool
 }
@@ -75,6 +73,16 @@ func newTree(schema string) (*tree, error) {
 type treeBuilder struct {
 	*tree
 	path []string
+}
+
+// itemLevel returns the definition level from which on an entry is an item of an array or map
+// column, or a value of an optional one.
+func (t *tree) itemLevel(col int) int {
+	c := &t.mapping.Columns[col]
+	if l := &t.leaves[t.leafOf[col]]; l.number == col && c.Type == column.Null && !l.presence {
+		return int(c.Def) - 1 // an item is a null, which is not present
+	}
+	return int(c.Def)
 }
 
 // group adds a group and the children that add adds.
@@ -200,11 +208,7 @@ func empty(p shred.Place) bool {
 
 // leaf adds the column chunk of a column with values.
 func (b *treeBuilder) leaf(number int, name string, r format.FieldRepetitionType, p shred.Place) {
-	c := &b.mapping.Columns[number]
 	l := b.newLeaf(number, name)
-	if c.Type == column.Null {
-		l.def++
-	}
 	b.add(l, leafElement(l, name, r, p.Type().Kind == shred.KindString && !p.Raw()))
 }
 
