@@ -1,0 +1,209 @@
+package encoding_test
+
+import (
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
+	"github.com/rowtocol/rowtocol/parquet/encoding"
+)
+
+// fuzzedValues bounds the values that are read: a few bytes may have 2³¹.
+const fuzzedValues = 5000
+
+// FuzzHybrid decodes values with Read, Next and Skip. They are the same, and encoded again
+// they are the same.
+func FuzzHybrid(f *testing.F) {
+	for width := range 33 {
+		values := []uint32{0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1}
+		if width == 0 {
+			clear(values)
+		}
+		f.Add(encoding.AppendHybrid(nil, values, width), byte(width))
+	}
+	f.Fuzz(func(t *testing.T, src []byte, width byte) {
+		var d encoding.HybridDecoder
+		d.Reset(src, int(width))
+		values := make([]uint32, fuzzedValues)
+		n, err := d.Read(values)
+		if values = values[:n]; n < fuzzedValues && err == nil {
+			t.Fatal("no error")
+		}
+		d.Reset(src, int(width))
+		for rest := values; len(rest) > 0; {
+			v, n, err := d.Next()
+			n = min(n, len(rest))
+			if err != nil || n < 1 || rest[0] != v || runs(rest[:n]) != 1 {
+				t.Fatalf("%d × %d, %v; want %v", n, v, err, rest[:n])
+			}
+			if rest = rest[n:]; len(rest) > 3 && n < 9 {
+				testenv.Must(t, d.Skip(3))
+				rest = rest[3:]
+			}
+		}
+		if width > 32 {
+			return
+		}
+		again := encoding.AppendHybrid(nil, values, int(width))
+		d.Reset(again, int(width))
+		got := make([]uint32, len(values))
+		if n, err := d.Read(got); err != nil || !slices.Equal(got, values) {
+			t.Fatalf("%v, %v; want %v", got[:n], err, values)
+		}
+		if most := encoding.HybridBound(len(values), runs(values), int(width)); len(again) > most {
+			t.Fatalf("%d bytes of at most %d", len(again), most)
+		}
+	})
+}
+
+func FuzzDelta(f *testing.F) {
+	f.Add(encoding.AppendDeltaInt64(nil, nil))
+	f.Add(encoding.AppendDeltaInt64(nil, []int64{1, 2, 3, 5, 4}))
+	f.Add(encoding.AppendDeltaInt64(nil, append(make([]int64, 200), 1<<63-1, -1<<63)))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		fuzzDelta(t, src, encoding.AppendDeltaInt64)
+		fuzzDelta(t, src, encoding.AppendDeltaInt32)
+	})
+}
+
+func fuzzDelta[T int32 | int64](t *testing.T, src []byte, encode func([]byte, []T) []byte) {
+	var d encoding.DeltaDecoder[T]
+	if d.Reset(src) != nil {
+		return
+	}
+	values := make([]T, min(fuzzedValues, d.Count()))
+	n, err := d.Read(values)
+	values = values[:n]
+	testenv.Must(t, d.Reset(src), d.Skip(n/2))
+	got := make([]T, n-n/2)
+	if m, err := d.Read(got); err != nil || !slices.Equal(got, values[n/2:]) {
+		t.Fatalf("%v, %v; want %v", got[:m], err, values[n/2:])
+	}
+	if err != nil {
+		return
+	}
+	testenv.Must(t, d.Reset(encode(nil, values)))
+	got = make([]T, n)
+	if m, err := d.Read(got); err != nil || !slices.Equal(got, values) {
+		t.Fatalf("%v, %v; want %v", got[:m], err, values)
+	}
+}
+
+// fuzzStrings decodes strings, and encodes them again.
+func fuzzStrings(t *testing.T, src []byte, d stringDecoder, encode func(dst []byte, offsets []int32, data []byte) []byte) {
+	if d.Reset(src) != nil {
+		return
+	}
+	n := min(fuzzedValues, d.Count())
+	var s strung
+	var err error
+	if s.offsets, s.data, err = d.Read(nil, nil, n); err != nil {
+		testenv.Must(t, d.Reset(src))
+		if err := d.Skip(n); err == nil {
+			t.Fatal("no error")
+		}
+		return
+	}
+	testenv.Must(t, d.Reset(src), d.Skip(n/2))
+	var half strung
+	half.offsets, half.data, err = d.Read(nil, nil, n-n/2)
+	if err != nil || !slices.Equal(half.values(), s.values()[n/2:]) {
+		t.Fatalf("%q, %v; want %q", half.values(), err, s.values()[n/2:])
+	}
+	testenv.Must(t, d.Reset(encode(nil, s.offsets, s.data)))
+	var again strung
+	again.offsets, again.data, err = d.Read(nil, nil, n)
+	if err != nil || !slices.Equal(again.values(), s.values()) {
+		t.Fatalf("%q, %v; want %q", again.values(), err, s.values())
+	}
+	if _, _, err = d.Read(nil, nil, 1); err != io.EOF {
+		t.Fatal(err)
+	}
+}
+
+func FuzzDeltaLength(f *testing.F) {
+	var e encoding.DeltaBytesEncoder
+	s := textsOf("a", "", "abc", "abd", "b")
+	f.Add(e.AppendLength(nil, s.offsets, s.data))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		fuzzStrings(t, src, new(encoding.DeltaLengthDecoder), e.AppendLength)
+	})
+}
+
+func FuzzDeltaBytes(f *testing.F) {
+	var e encoding.DeltaBytesEncoder
+	s := textsOf("a", "", "abc", "abd", "b")
+	f.Add(e.AppendShared(nil, s.offsets, s.data))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		fuzzStrings(t, src, new(encoding.DeltaBytesDecoder), e.AppendShared)
+	})
+}
+
+// FuzzPlain decodes plain values, and values of Avro.
+func FuzzPlain(f *testing.F) {
+	f.Add([]byte("\x01\x00\x00\x00a\x00\x00\x00\x00"), uint16(2), byte(3))
+	f.Add(avroBytes([]string{"a", "", "abc"}), uint16(3), byte(1))
+	f.Add(avroInts([]int64{-1, 1 << 62, 3}), uint16(3), byte(8))
+	f.Fuzz(func(t *testing.T, src []byte, count uint16, size byte) {
+		n := int(count)
+		var s strung
+		var rest []byte
+		var err error
+		if s.offsets, s.data, rest, err = encoding.DecodePlainBytes(nil, nil, src, n); err == nil {
+			skipped, err := encoding.SkipPlainBytes(src, n)
+			if err != nil || len(s.values()) != n || len(s.data)+4*n+len(rest) != len(src) || len(skipped) != len(rest) {
+				t.Fatalf("%d values, %d bytes and %d of %d, %v", len(s.values()), len(s.data), len(rest), len(src), err)
+			}
+		}
+		fuzzAvroBytes(t, src, n)
+		fuzzAvroInts(t, src, n, encoding.AppendPlainInt32, encoding.DecodePlainInt32)
+		fuzzAvroInts(t, src, n, encoding.AppendPlainInt64, encoding.DecodePlainInt64)
+		if bools, err := encoding.DecodePlainBools(nil, src, int(size), n); err == nil && len(bools) != n {
+			t.Fatal(len(bools))
+		}
+		fixed, err := encoding.DecodeSplit(nil, src, int(size), int(size), n)
+		if err == nil && len(fixed) != n*int(size) {
+			t.Fatal(len(fixed))
+		}
+		if _, data, _, err := encoding.DecodePlainFixed(nil, nil, src, n, int(size)); err == nil && len(data) != n*int(size) {
+			t.Fatal(len(data))
+		}
+	})
+}
+
+func fuzzAvroBytes(t *testing.T, src []byte, n int) {
+	plain, rest, err := encoding.AppendPlainBytes(nil, src, n)
+	offsets, data, rest2, err2 := encoding.DecodeAvroBytes(nil, nil, src, n)
+	if (err == nil) != (err2 == nil) {
+		t.Fatal(err, err2)
+	}
+	if err != nil {
+		return
+	}
+	got, want := strung{offsets, data}, strung{}
+	want.offsets, want.data, _, err = encoding.DecodePlainBytes(nil, nil, plain, n)
+	if err != nil || !slices.Equal(got.values(), want.values()) || len(rest) != len(rest2) {
+		t.Fatalf("%q, %v; want %q", got.values(), err, want.values())
+	}
+}
+
+func fuzzAvroInts[T int32 | int64](t *testing.T, src []byte, n int,
+	encode func([]byte, []byte, int) ([]byte, []byte, error), decode func([]T, []byte, int) ([]T, []byte, error)) {
+	plain, rest, err := encode(nil, src, n)
+	got, rest2, err2 := encoding.DecodeAvroInts[T](nil, src, n)
+	if (err == nil) != (err2 == nil) {
+		t.Fatal(err, err2)
+	}
+	if err != nil {
+		return
+	}
+	want, _, err := decode(nil, plain, n)
+	if err != nil || !slices.Equal(got, want) || len(rest) != len(rest2) {
+		t.Fatalf("%v, %v; want %v", got, err, want)
+	}
+	again := avroInts(got)
+	if back, _, err := encoding.DecodeAvroInts[T](nil, again, n); err != nil || !slices.Equal(back, got) {
+		t.Fatalf("%v, %v; want %v", back, err, got)
+	}
+}

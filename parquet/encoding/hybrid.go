@@ -1,0 +1,155 @@
+package encoding
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+const (
+	maxWidth  = 32 // bits of a level or index
+	maxGroups = 63 // groups in a literal run: its header has one byte
+)
+
+// HybridEncoder encodes levels and indexes of a dictionary. It stores 8 or more equal
+// values as a repeat, and the others as literals.
+type HybridEncoder struct {
+	dst    []byte
+	width  int
+	value  uint32 // of the run that may still grow
+	times  int    // its length
+	group  [8]uint32
+	held   int // values in group, which are before that run
+	open   int // offset in dst of the open literal run's header; -1 if none is open
+	groups int // in the open run
+}
+
+// Reset begins to append to dst. The values have up to 32 bits.
+func (e *HybridEncoder) Reset(dst []byte, width int) {
+	*e = HybridEncoder{dst: dst, width: width, open: -1}
+}
+
+// Put appends n values v. Its time does not depend on n. The bytes do not depend on how
+// equal values are divided among calls.
+func (e *HybridEncoder) Put(v uint32, n int) {
+	if v != e.value && n > 0 {
+		e.endRun()
+		e.value = v
+	}
+	e.times += n
+}
+
+// Finish returns dst with the values. After it only Reset may be called.
+func (e *HybridEncoder) Finish() []byte {
+	if e.held > 0 {
+		e.hold(min(8-e.held, e.times))
+	}
+	if e.times > 0 {
+		e.repeat()
+	} else if e.held > 0 {
+		clear(e.group[e.held:])
+		e.literal(&e.group)
+	}
+	e.closeLiteral()
+	return e.dst
+}
+
+// endRun stores the run, or the last values of it in group.
+func (e *HybridEncoder) endRun() {
+	if e.held > 0 {
+		e.hold(min(8-e.held, e.times))
+	}
+	if e.times >= 8 {
+		e.repeat()
+	} else {
+		e.hold(e.times)
+	}
+}
+
+// hold moves the first n values of the run into group, and stores group if it is full.
+func (e *HybridEncoder) hold(n int) {
+	for range n {
+		e.group[e.held&7] = e.value
+		e.held++
+	}
+	e.times -= n
+	if e.held == 8 {
+		e.literal(&e.group)
+		e.held = 0
+	}
+}
+
+// repeat stores the run.
+func (e *HybridEncoder) repeat() {
+	e.closeLiteral()
+	e.dst = binary.AppendUvarint(e.dst, uint64(e.times)<<1)
+	for w := 0; w < e.width; w += 8 {
+		e.dst = append(e.dst, byte(e.value>>w))
+	}
+	e.times = 0
+}
+
+// literal stores 8 values.
+func (e *HybridEncoder) literal(group *[8]uint32) {
+	if e.groups == maxGroups {
+		e.closeLiteral()
+	}
+	if e.open < 0 {
+		e.open = len(e.dst)
+		e.dst = append(e.dst, 0)
+	}
+	e.groups++
+	e.dst = appendPacked(e.dst, group[:], e.width)
+}
+
+func (e *HybridEncoder) closeLiteral() {
+	if e.open >= 0 {
+		e.dst[e.open] = byte(e.groups<<1 | 1)
+	}
+	e.open, e.groups = -1, 0
+}
+
+// AppendHybrid appends values as a HybridEncoder does, but faster.
+func AppendHybrid(dst []byte, values []uint32, width int) []byte {
+	var e HybridEncoder
+	e.Reset(slices.Grow(dst, HybridBound(len(values), len(values), width)), width)
+	for len(values) > 0 {
+		n := equalValues(values)
+		switch {
+		case n >= 8 || n == len(values):
+			e.value, e.times = values[0], n
+			e.repeat()
+			values = values[n:]
+		case len(values) < 8:
+			copy(e.group[:], values)
+			e.literal(&e.group)
+			values = nil
+		default:
+			e.literal((*[8]uint32)(values))
+			values = values[8:]
+		}
+	}
+	e.closeLiteral()
+	return e.dst
+}
+
+// equalValues returns how many values at the start are equal.
+func equalValues(values []uint32) int {
+	n := 1
+	for n < len(values) && values[n] == values[0] {
+		n++
+	}
+	return n
+}
+
+// HybridBound returns the most bytes that n values of up to width bits take, in as many
+// runs of equal values.
+func HybridBound(n, runs, width int) int {
+	if n <= 0 {
+		return 0
+	}
+	// Each 8 values take at most a group with a header. A repeat of 8 or more takes less.
+	all := (n/8 + 1) * (width + 1)
+	// A run is a repeat and up to 14 literals, before it and after it.
+	each := runs*(5+(width+7)/8) + (14*runs/8+1)*(width+1)
+	return min(all, each)
+}
