@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"slices"
 )
 
 const (
@@ -130,20 +129,4 @@ func commonPrefix(a, b []byte) int {
 		i++
 	}
 	return i
-}
-
-// AppendSplit appends values of size bytes each, which are src, as BYTE_STREAM_SPLIT.
-func AppendSplit(dst, src []byte, size int) []byte {
-	n := len(src) / size
-	start := len(dst)
-	dst = slices.Grow(dst, n*size)[:start+n*size]
-	for s := range size {
-		stream := dst[start+s*n : start+(s+1)*n]
-		at := s
-		for i := range stream {
-			stream[i] = src[at]
-			at += size
-		}
-	}
-	return dst
 }

@@ -243,12 +243,12 @@ func TestSplit(t *testing.T) {
 			mustFail(t, "more values", err, "values in", true)
 			_, err = encoding.DecodeSplit(nil, append(ours, 1), size+1, 0, 0)
 			if (n*size+1)%(size+1) != 0 {
-				mustFail(t, "unequal streams", err, fmt.Sprintf("streams of %d values", size+1), false)
+				mustFail(t, "unequal streams", err, fmt.Sprintf("%d streams", size+1), false)
 			}
 		}
 	}
 	_, err := encoding.DecodeSplit(nil, nil, 0, 0, 0)
-	mustFail(t, "no bytes", err, "streams of 0 values", false)
+	mustFail(t, "no bytes", err, "0 streams", false)
 }
 
 func TestDamagedDelta(t *testing.T) {
@@ -320,7 +320,7 @@ func TestDamagedDeltaBytes(t *testing.T) {
 	}
 }
 
-// TestManyBytesAreRefused decodes strings of which few bytes make many.
+// TestManyBytesAreRefused decodes a few bytes that stand for many strings.
 func TestManyBytesAreRefused(t *testing.T) {
 	const size, n = 1 << 20, 1 << 10
 	shared := slices.Repeat([]int32{size}, n+1)

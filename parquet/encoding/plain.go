@@ -152,7 +152,7 @@ func DecodePlainFixed(offsets []int32, data, src []byte, n, size int) (_ []int32
 	return offsets, append(data, src[:n*size]...), src[n*size:], nil
 }
 
-// growOffsets returns offsets with memory for n more values, of which most are possible.
+// growOffsets returns offsets with memory for n more values. At most most are possible.
 func growOffsets(offsets []int32, n, most int) ([]int32, error) {
 	//guard: bounds the memory for offsets
 	if n > most {
