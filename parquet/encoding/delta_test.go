@@ -264,7 +264,7 @@ func TestDamagedDelta(t *testing.T) {
 		{"a large first value", "800104 03 8080808010", "the first value is too large", false},
 		{"no blocks", "0004 03 00", "blocks of 0 values in 4 miniblocks", false},
 		{"no miniblocks", "800100 03 00", "blocks of 128 values in 0 miniblocks", false},
-		{"unequal miniblocks", "800103 03 00", "blocks of 128 values in 3 miniblocks", false},
+		{"unequal miniblocks", "820104 03 00", "blocks of 130 values in 4 miniblocks", false},
 		{"miniblocks of 16", "800108 03 00", "blocks of 128 values in 8 miniblocks", false},
 		{"the block is missing", "800104 03 00", "the least delta of a block is cut short", true},
 		{"a large delta", "800104 03 00" + strings.Repeat("ff", 11), "the least delta of a block is too large", false},
