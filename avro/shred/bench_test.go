@@ -3,8 +3,11 @@ package shred_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +19,11 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
+var layouts = []struct {
+	name string
+	column.Layout
+}{{"interleaved", column.Interleaved}, {"split", column.Split}, {"levels", column.Levels}}
+
 // BenchmarkWalk shreds rows of each shape in memory and discards the columns.
 func BenchmarkWalk(b *testing.B) {
 	for _, c := range []struct {
@@ -24,20 +32,52 @@ func BenchmarkWalk(b *testing.B) {
 	}{
 		{"mail", 50_000}, {"flat400", 10_000}, {"flat1000", 4_000}, {"sparse", 1_000}, {"deep", 30_000}, {"strings", 200},
 	} {
-		b.Run(c.set, func(b *testing.B) { benchmarkWalk(b, c.set, c.rows) })
+		for _, layout := range layouts {
+			b.Run(c.set+"/"+layout.name, func(b *testing.B) {
+				set, err := datagen.Lookup(c.set)
+				testenv.Must(b, err)
+				benchmarkWalk(b, set.Schema(), layout.Layout, rowBlocks(b, set, c.rows), c.rows)
+			})
+		}
 	}
 }
 
-func benchmarkWalk(b *testing.B, name string, rows int64) {
-	set, err := datagen.Lookup(name)
-	testenv.Must(b, err)
-	m := mapping(b, set.Schema(), shred.Options{})
-	blocks := rowBlocks(b, set, rows)
+// BenchmarkNulls shreds rows of a record of 1,000 fields that is null in 99 of 100 rows.
+func BenchmarkNulls(b *testing.B) {
+	const rows, fields = 100_000, 1000
+	for _, c := range []struct{ name, typ, value string }{
+		{"required", `"int"`, "\x02"}, {"nullable", `["null","int"]`, "\x02\x02"},
+	} {
+		var schema strings.Builder
+		for i := range fields {
+			fmt.Fprintf(&schema, `,{"name":"f%d","type":%s}`, i, c.typ)
+		}
+		var data []byte
+		for i := range rows {
+			data = binary.AppendVarint(data, int64(i))
+			if i%100 < 99 {
+				data = append(data, 0)
+			} else {
+				data = append(data, "\x02"+strings.Repeat(c.value, fields)...)
+			}
+		}
+		for _, layout := range layouts {
+			b.Run(c.name+"/"+layout.name, func(b *testing.B) {
+				benchmarkWalk(b, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},
+					{"name":"o","type":["null",{"type":"record","name":"O","fields":[`+schema.String()[1:]+`]}]}]}`,
+					layout.Layout, [][]byte{data}, rows)
+			})
+		}
+	}
+}
+
+func benchmarkWalk(b *testing.B, schema string, layout column.Layout, blocks [][]byte, rows int64) {
+	m := mapping(b, schema, shred.Options{})
 	var size int64
 	for _, block := range blocks {
 		size += int64(len(block))
 	}
-	bufs := column.NewBuffers(m.Columns, column.Interleaved, 64<<10)
+	bufs := column.NewBuffers(m.Columns, layout, 64<<10)
 	s := shred.NewShredder(m, bufs)
 	var dst column.Block
 	b.SetBytes(size)

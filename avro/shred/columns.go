@@ -2,6 +2,7 @@ package shred
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/format/column"
@@ -119,7 +120,7 @@ func (m *mapper) expand(n, in *Node, above int) (*step, error) {
 		err = m.record(s, above)
 	case n.Kind == KindArray:
 		defer m.enter("", "[]", "[]")()
-		s.col, s.items, err = m.sequence(n.Items, n, column.Column{Parent: above, Array: true})
+		s.col, s.items, err = m.sequence(n.Items, n, column.Column{Parent: above, Array: true, Def: 1, Rep: 1})
 	case n.Kind == KindMap:
 		err = m.mapType(s, above)
 	default:
@@ -144,7 +145,7 @@ func (m *mapper) record(s *step, above int) error {
 func (m *mapper) mapType(s *step, above int) error {
 	defer m.enter("", ">", "{}")()
 	var err error
-	if s.col, err = m.add(column.Column{Type: column.Null, Array: true, Parent: above}); err != nil {
+	if s.col, err = m.add(column.Column{Type: column.Null, Array: true, Parent: above, Def: 1, Rep: 1}); err != nil {
 		return err
 	}
 	leave := m.enter("", "key", "")
@@ -160,6 +161,10 @@ func (m *mapper) mapType(s *step, above int) error {
 func (m *mapper) union(s *step, above int) error {
 	s.branches = make([]branch, len(s.node.Branches))
 	_, null := s.node.Optional()
+	def := uint16(1)
+	if null < 0 && slices.ContainsFunc(s.node.Branches, func(n *Node) bool { return n.Kind == KindNull }) {
+		def = 2 // the union and its branch are optional
+	}
 	for i, n := range s.node.Branches {
 		b := &s.branches[i]
 		b.col = -1
@@ -168,7 +173,7 @@ func (m *mapper) union(s *step, above int) error {
 		}
 		leave := m.enter("/", n.FullName(), "")
 		var err error
-		b.col, b.step, err = m.sequence(n, s.node, column.Column{Parent: above, Array: true, Optional: true, Nullable: null >= 0})
+		b.col, b.step, err = m.sequence(n, s.node, column.Column{Parent: above, Array: true, Optional: true, Nullable: null >= 0, Def: def})
 		if err != nil {
 			return err
 		}
@@ -193,7 +198,9 @@ func (m *mapper) sequence(n, in *Node, c column.Column) (col int, s *step, err e
 }
 
 func (m *mapper) leaf(s *step, c column.Column) (int, error) {
-	c.Type = leafType(s)
+	if c.Type = leafType(s); c.Type == column.Null {
+		c.Def++ // the level of a value that never occurs
+	}
 	if !s.raw {
 		addMeaning(&c, s.node)
 	}
@@ -229,7 +236,8 @@ func leafType(s *step) column.Type {
 	return leafTypes[s.node.Kind]
 }
 
-// add appends the column, named by the current path.
+// add appends the column, named by the current path. Its levels become those of the column
+// around it and its own together.
 func (m *mapper) add(c column.Column) (int, error) {
 	c.Name = string(m.path)
 	path := m.dotted()
@@ -242,6 +250,13 @@ func (m *mapper) add(c column.Column) (int, error) {
 		return 0, m.unsupported("its column %q is also that of field %s", c.Name, first)
 	}
 	m.names[c.Name] = path
+	if c.Parent >= 0 {
+		above := &m.mapping.Columns[c.Parent]
+		c.Def, c.Rep = c.Def+above.Def, c.Rep+above.Rep
+	}
+	if c.Def > column.MaxDef || c.Rep > column.MaxRep { // more than maxLevels allows
+		return 0, m.unsupported("its definition level is %d, its repetition level %d", c.Def, c.Rep)
+	}
 	m.mapping.Columns = append(m.mapping.Columns, c)
 	return len(m.mapping.Columns) - 1, nil
 }

@@ -29,7 +29,7 @@ func TestColumnProperties(t *testing.T) {
 	}
 	for _, c := range m.Columns {
 		w, ok := want[c.Name]
-		w.Name, w.Type, w.Array, w.Optional, w.Parent = c.Name, c.Type, c.Array, c.Optional, c.Parent
+		w.Name, w.Type, w.Array, w.Optional, w.Parent, w.Def, w.Rep = c.Name, c.Type, c.Array, c.Optional, c.Parent, c.Def, c.Rep
 		if !ok || !reflect.DeepEqual(c, w) {
 			t.Errorf("column %+v, want %+v", c, w)
 		}

@@ -25,6 +25,14 @@ const (
 	opSimpleArray // an array with its items in buf
 	opCounted     // an array with its items in columns below buf, or a map
 	opPlace       // no bytes of the datum: its position is stored in s.places[n]
+
+	// The other codes are only for layout Levels: see levels.go.
+
+	opEntry     // no bytes: an entry of a null
+	opItem      // no bytes: an item of buf begins
+	opList      // opCounted, with columns below buf
+	opNullUnion // opUnion of null and more than one other branch
+	opRowEnd    // no bytes: the row ends
 )
 
 // op is one step of the compiled walk. Records have no op. The ops of their fields are in
@@ -58,13 +66,16 @@ type branchOps struct {
 
 // compiler binds a mapping's steps to the buffers that they fill.
 type compiler struct {
-	bufs *column.Buffers
+	columns []column.Column
+	bufs    *column.Buffers
 	// growth is the largest number of columns to which one byte of a datum can add a
-	// length.
+	// length, or with layout Levels an entry.
 	growth int
-	// zeroFixed is set if a value without bytes takes bytes in some column.
-	zeroFixed bool
+	// unbounded is set if a value without bytes takes bytes in some column.
+	unbounded bool
 	keys      []*step // fields whose places are recorded
+	levels    bool    // the layout is Levels
+	leaves    []int   // with layout Levels, the number of leaves at and below each column
 }
 
 func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }
@@ -76,7 +87,7 @@ func (c *compiler) appendStep(ops []op, s *step, name string) []op {
 	}
 	switch s.node.Kind {
 	case KindNull:
-		return ops
+		return c.null(ops, s, name)
 	case KindRecord:
 		for i, f := range s.fields {
 			ops = c.appendField(ops, f, join(name, s.node.Fields[i].Name))
@@ -112,7 +123,7 @@ func (c *compiler) simple(s *step, name string) op {
 		o.code, o.n = opEnum, uint32(len(n.Symbols))
 	case KindFixed:
 		o.code, o.n = opFixed, uint32(n.Size)
-		c.zeroFixed = c.zeroFixed || n.Size == 0
+		c.unbounded = c.unbounded || n.Size == 0
 	}
 	return o
 }
@@ -122,6 +133,11 @@ func (c *compiler) simple(s *step, name string) op {
 func (c *compiler) sequence(s *step, name string) op {
 	d := &details{name: name, minSize: s.node.Items.least}
 	o := op{code: opCounted, buf: c.buffer(s.col), more: d}
+	if o.buf.Place() {
+		o.code = opList
+		d.items = append(d.items, op{code: opItem, buf: o.buf})
+	}
+	c.listGrows(s)
 	if s.node.Kind == KindMap {
 		d.minSize++
 		d.items = append(d.items, op{code: opString, buf: c.buffer(s.key), more: &details{name: "{}"}})
@@ -131,12 +147,12 @@ func (c *compiler) sequence(s *step, name string) op {
 	if s.items.leaf() {
 		o.code = opSimpleArray
 	}
-	d.items = c.appendStep(nil, s.items, "[]")
+	d.items = c.appendStep(d.items, s.items, "[]")
 	return o
 }
 
 func (c *compiler) union(s *step, name string) op {
-	c.growth = max(c.growth, len(s.branches))
+	c.unionGrows(s)
 	if i := slices.IndexFunc(s.branches, func(b branch) bool { return b.step == nil }); i >= 0 && len(s.branches) == 2 {
 		return c.nullable(s.branches[1-i], uint8(i), name)
 	}
@@ -146,7 +162,11 @@ func (c *compiler) union(s *step, name string) op {
 			branches[i] = branchOps{buf: c.buffer(b.col), ops: c.appendStep(nil, b.step, "")}
 		}
 	}
-	return op{code: opUnion, more: &details{name: name, branches: branches}}
+	code := opUnion
+	if c.levels && slices.ContainsFunc(branches, func(b branchOps) bool { return b.buf == nil }) {
+		code = opNullUnion
+	}
+	return op{code: code, more: &details{name: name, branches: branches}}
 }
 
 // nullable returns the op of a union of b and null, the most common union. null is the

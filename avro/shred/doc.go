@@ -47,7 +47,8 @@
 // compiled into a list of operations that need no lookup. Every length and count is
 // checked against the bytes that remain, and every index, ordinal and boolean against
 // the allowed values. A null, an empty array or an empty map adds no values to the
-// columns below it.
+// columns below it. With layout Levels it adds an entry to the leaves below it, which package
+// column describes; the levels of each column follow from the schema.
 //
 // The operations are as follows. A record only has the operations of its fields.
 //
@@ -63,6 +64,14 @@
 //	nullable          a union of null and a branch that is not simple
 //	union             any other union
 //	place             records the position where a key begins or ends
+//
+// Layout Levels has some more operations, which read nothing:
+//
+//	entry             an entry of a column of type null
+//	item              begins an item of a list
+//	list              counted, with columns below it: it keeps the repetition level
+//	null union        a union of null and at least two other branches
+//	row end           checks the memory for the levels of the row
 //
 // The first six operations can be optional: a union of null and such a type is one
 // operation, with its length and value in one column. If at least 65 bytes of input

@@ -22,9 +22,15 @@ func NewKeyShredder(m *Mapping, bufs *column.Buffers, keys []string) (*Shredder,
 }
 
 func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
-	c := compiler{bufs: bufs, growth: 1, keys: keys}
+	c := compiler{columns: m.Columns, bufs: bufs, growth: 1, keys: keys}
+	if bufs.Layout() == column.Levels {
+		c.prepare(m)
+	}
 	ops := c.appendStep(nil, m.root, "")
-	return &Shredder{ops: ops, growth: c.growth, zeroFixed: c.zeroFixed, places: make([]int, 2*len(keys))}
+	if c.levels {
+		ops = c.endRow(ops, m)
+	}
+	return &Shredder{ops: ops, bufs: bufs, growth: c.growth, unbounded: c.unbounded, places: make([]int, 2*len(keys))}
 }
 
 // Key returns the position of the value of the field keys[i] in the datum of the last row.

@@ -123,7 +123,7 @@ func TestShortcutsChangeNothing(t *testing.T) {
 			plain, odd := randavro.Pair(r, m.Schema.Root())
 			rows = append(rows, plain, odd)
 		}
-		for _, layout := range []column.Layout{column.Interleaved, column.Split} {
+		for _, layout := range []column.Layout{column.Interleaved, column.Split, column.Levels} {
 			checkShortcuts(t, m, layout, []int{1, 40, 1000}[seed%3], withDamage(r, rows))
 		}
 	}
@@ -134,7 +134,13 @@ func TestRowAllocatesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	m := mapping(t, simpleEverywhere(), shred.Options{})
 	data := randavro.Datum(r, m.Schema.Root())
-	w := newWalker(m, column.Interleaved, 1<<16)
+	for _, layout := range []column.Layout{column.Interleaved, column.Split, column.Levels} {
+		checkAllocations(t, newWalker(m, layout, 1<<16), data)
+	}
+}
+
+func checkAllocations(t *testing.T, w *walker, data []byte) {
+	t.Helper()
 	if n := testing.AllocsPerRun(100, func() {
 		w.bufs.Reset()
 		if _, err := w.Row(data); err != nil {

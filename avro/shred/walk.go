@@ -16,8 +16,9 @@ const maxEmptyItems = 1 << 20
 // belongs to one goroutine and allocates nothing per row.
 type Shredder struct {
 	ops       []op
+	bufs      *column.Buffers
 	growth    int
-	zeroFixed bool
+	unbounded bool
 	b         []byte
 	ahead     []byte // b, or nil to take no shortcuts (see shortcuts.go)
 	empty     int    // number of items without bytes in the current row
@@ -46,8 +47,9 @@ func (s *Shredder) EmptyItems() int64 { return s.allEmpty + int64(s.empty) }
 // because a value without bytes in the datum can take bytes in its column.
 func (s *Shredder) Growth() (factor int, ok bool) {
 	// A byte can be the index of a union. It adds one length to each branch's column,
-	// after a pending repeat of up to five bytes.
-	return 6 * max(2, s.growth), !s.zeroFixed
+	// after a pending repeat of up to five bytes. With layout Levels, a word of four bytes
+	// stands for a length.
+	return 6 * max(2, s.growth), !s.unbounded
 }
 
 // Row shreds the datum at the start of the slice and returns its size. The error is a
@@ -143,8 +145,10 @@ func (s *Shredder) value(o *op, p int) int {
 		return p
 	case opSimpleArray:
 		return s.simpleArray(o, p)
+	case opCounted:
+		return s.counted(o, p)
 	}
-	return s.counted(o, p)
+	return s.levels(o, p)
 }
 
 // failed adds the op's name to the path of the error that is set, and returns -1.

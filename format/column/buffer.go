@@ -10,6 +10,13 @@ type Buffers struct {
 	due    []int
 	spare  [][]byte // free memory in pieces of BlockMemory bytes
 	beyond Memory   // memory of blocks that need more than BlockMemory; nil for the heap
+	layout Layout
+
+	// The other fields are for layout Levels.
+
+	rep      uint32 // repetition level of the next entries, as in a word of levels
+	passed   int    // words that the row has passed to leaves
+	settling bool   // no block becomes due
 }
 
 // Memory provides blocks with memory beyond BlockMemory.
@@ -23,16 +30,22 @@ type Memory interface {
 }
 
 // NewBuffers returns one empty buffer per column. A buffer becomes due at
-// blockSize bytes of data.
+// blockSize bytes of data, or of lengths.
 func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
-	s := &Buffers{Cols: make([]Buffer, len(cols)), due: make([]int, 0, len(cols))}
+	s := &Buffers{Cols: make([]Buffer, len(cols)), due: make([]int, 0, len(cols)), layout: layout}
 	for i := range s.Cols {
 		b := &s.Cols[i]
-		*b = Buffer{limit: blockSize, null: cols[i].Type == Null, bitStep: 1, set: s, index: i}
-		if layout == Split {
+		*b = Buffer{limit: blockSize, null: cols[i].Type == Null, bitStep: 1, set: s, index: int32(i)}
+		switch layout {
+		case Split:
 			b.repeatedLength, b.bitStep = noRepeats, 0
+		case Levels:
+			b.repeatedLength, b.bitStep = noLengths, 0
 		}
 		b.adopt(nil)
+	}
+	if layout == Levels {
+		s.link(cols)
 	}
 	return s
 }
@@ -71,10 +84,13 @@ func (s *Buffers) ClearDue() { s.due = s.due[:0] }
 func (s *Buffers) Reset() {
 	for i := range s.Cols {
 		c := &s.Cols[i]
-		c.lengths = c.lengths[:0]
+		c.runs.reset()
 		c.repeat, c.bit, c.due, c.firstRow = 0, 0, false, 0
-		if c.repeatedLength != noRepeats {
+		if c.repeatedLength < noRepeats {
 			c.repeatedLength = 0
+		}
+		if c.place != nil {
+			c.place.shared.reset()
 		}
 		memory := c.data
 		if whole := BlockMemory(c.limit); len(memory) > whole {
@@ -83,12 +99,12 @@ func (s *Buffers) Reset() {
 		}
 		c.adopt(memory)
 	}
-	s.due = s.due[:0]
+	s.due, s.rep, s.passed = s.due[:0], 0, 0
 }
 
 // Buffer is the open block of one column. Each method appends one value or one length. The
 // caller must append a length n and then n values, or no values if the column is of type
-// Null.
+// Null. With layout Levels, the methods in levels.go also have to be called.
 type Buffer struct {
 	// The fields that each append uses come first, so that they fit one cache line. With
 	// many columns, most of the time is spent on fetching this line.
@@ -98,19 +114,25 @@ type Buffer struct {
 	edge int // value of n at which atEdge must be called
 	// repeat is the number of pending lengths, which are equal to repeatedLength and not
 	// yet in data. Ones are pending only in a column of type Null, because in other columns
-	// a value follows and ends their repeat. With Split layout repeatedLength is noRepeats.
+	// a value follows and ends their repeat. With Split layout repeatedLength is noRepeats,
+	// with layout Levels noLengths.
 	repeat         uint32
 	repeatedLength uint32
 	bit            uint8 // bits used in the last byte of data; 0 starts a new byte
-	bitStep        uint8 // added to bit for a boolean; 0 with Split layout
+	bitStep        uint8 // added to bit for a boolean; 0 unless the layout is Interleaved
 	null           bool
 	due            bool
+	// def and rep are the levels of an entry with a value; if there is no such entry, of the
+	// entry of an item. They are for layout Levels only.
+	def, rep uint16
+	// runs are the entries with layout Levels. With Split layout its words are the lengths.
+	runs
 
-	limit    int
-	lengths  []uint32
-	firstRow int64
-	index    int
-	set      *Buffers
+	limit         int
+	firstRow      int64
+	index, parent int32
+	set           *Buffers
+	place         *place // nil for a leaf, and unless the layout is Levels
 }
 
 const (
@@ -125,8 +147,9 @@ const (
 	// fewBytes, or a quarter of the block size if that is less, is the memory up to which a
 	// block grows on the heap. There, blocks of few values lie close together.
 	fewBytes = 4 << 10
-	// noRepeats is the repeatedLength of the Split layout.
+	// noRepeats is the repeatedLength of the Split layout, noLengths that of layout Levels.
 	noRepeats = 2
+	noLengths = 3
 )
 
 // adopt gives an empty buffer its memory.
@@ -194,16 +217,22 @@ func (s *Buffers) release(memory []byte, whole int) {
 }
 
 func (b *Buffer) full() {
-	if !b.due {
+	if !b.due && !b.set.settling {
 		b.due = true
-		b.set.due = append(b.set.due, b.index)
+		b.set.due = append(b.set.due, int(b.index))
 	}
 }
 
-// Size returns an upper bound of the bytes of data that Finish would return now, and
-// the number of split lengths.
+// Size returns upper bounds of the bytes of data and of the number of Lengths that Finish
+// would return now.
 func (b *Buffer) Size() (data, lengths int) {
-	return b.n + pendingRepeatMax, len(b.lengths)
+	if b.repeatedLength == noLengths {
+		if b.place != nil {
+			return 0, 0
+		}
+		return b.n, b.runs.len() + b.pending()
+	}
+	return b.n + pendingRepeatMax, len(b.words)
 }
 
 // Append adds one encoded value. It must not be called for a boolean column.
@@ -269,8 +298,8 @@ func (b *Buffer) AppendVarint(value int64) {
 	}
 }
 
-// AppendBool adds a boolean value: a bit, least significant first, or with
-// Split layout a byte.
+// AppendBool adds a boolean value: a bit, least significant first, with Interleaved layout,
+// otherwise a byte.
 func (b *Buffer) AppendBool(value bool) {
 	var v byte
 	if value {
@@ -289,10 +318,10 @@ func (b *Buffer) AppendBool(value bool) {
 func (b *Buffer) Length(n uint32) {
 	switch {
 	case b.repeatedLength == noRepeats:
-		b.lengths = append(b.lengths, n)
-		if 4*len(b.lengths) >= b.limit {
-			b.full()
-		}
+		b.words = append(b.words, n)
+		b.grown()
+	case b.repeatedLength == noLengths:
+		b.lengthLevels(n)
 	case n == 0 || n == 1 && b.null:
 		if b.repeatedLength != n {
 			b.flushRepeat()
@@ -356,14 +385,22 @@ func (b *Buffer) writeLength(coded int64) {
 // gets the old memory of dst. nextRow is the number, in the row group, of the first row
 // after the block.
 func (b *Buffer) Finish(nextRow int64, dst *Block) {
-	b.flushRepeat()
+	if b.repeatedLength == noLengths {
+		b.finishLevels()
+	} else {
+		b.flushRepeat()
+	}
 	memory := dst.Data
 	if last := len(b.set.spare) - 1; memory == nil && len(b.data) > BlockMemory(b.limit) && last >= 0 {
 		memory = b.set.spare[last] // probably the memory that the block had first
 		b.set.spare = b.set.spare[:last]
 	}
 	dst.Data = b.data[:b.n]
-	b.lengths, dst.Lengths = dst.Lengths[:0], b.lengths
+	if b.place == nil {
+		b.words, dst.Lengths = dst.Lengths[:0], b.words
+	} else {
+		dst.Lengths = dst.Lengths[:0]
+	}
 	dst.FirstRow, dst.Rows = b.firstRow, nextRow-b.firstRow
 	b.firstRow, b.bit, b.due = nextRow, 0, false
 	b.adopt(memory)
@@ -377,21 +414,23 @@ func (b *Buffer) Start(row int64) { b.firstRow = row }
 
 // Mark is a saved state of a column, for Restore.
 type Mark struct {
-	data, lengths          int
+	data, words            int
 	repeat, repeatedLength uint32
+	levels, count          uint32
 	bit                    uint8
 }
 
-// Mark returns the current state.
+// Mark returns the current state. The column must not be a Place.
 func (b *Buffer) Mark() Mark {
-	return Mark{b.n, len(b.lengths), b.repeat, b.repeatedLength, b.bit}
+	return Mark{b.n, len(b.words), b.repeat, b.repeatedLength, b.levels, b.count, b.bit}
 }
 
 // Restore drops everything that was appended after the mark. The block must not have been
 // finished or lost in between.
 func (b *Buffer) Restore(m Mark) {
-	b.n, b.lengths = m.data, b.lengths[:m.lengths]
+	b.n, b.words = m.data, b.words[:m.words]
 	b.repeat, b.repeatedLength, b.bit = m.repeat, m.repeatedLength, m.bit
+	b.levels, b.count = m.levels, m.count
 	if b.bit > 0 {
 		b.data[b.n-1] &= 1<<b.bit - 1 // keeps the booleans that were packed before the mark
 	}

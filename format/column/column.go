@@ -58,6 +58,11 @@ type Column struct {
 	// Parent is the index of the nearest enclosing Array column, always less than the
 	// column's own, or -1 at the top.
 	Parent int
+	// Def and Rep are the definition and the repetition level of a value of the column, or of
+	// an item of an Array column: how many optional or repeated places there are above it,
+	// with its own. See the package documentation. They follow from the schema. Only layout
+	// Levels needs them.
+	Def, Rep uint16
 
 	// Logical and the fields after it are the meaning of the values in the schema. Formats
 	// may use the meaning to choose how they store the values, and need not keep it.
@@ -108,12 +113,13 @@ type Layout uint8
 const (
 	Interleaved Layout = iota
 	Split
+	Levels
 )
 
 // Block is a finished block before compression: the values of some whole rows of one column.
 type Block struct {
 	Data     []byte   // values; with Interleaved layout also lengths
-	Lengths  []uint32 // Split layout: the lengths, in order
+	Lengths  []uint32 // Split layout: the lengths, in order; Levels: runs of levels, see LevelRun
 	FirstRow int64    // row number in the row group of the first row
 	Rows     int64    // top-level rows
 }
