@@ -1,0 +1,56 @@
+package parquet
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/golang/snappy"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
+
+// decompressed decompresses size bytes by parquet-go.
+func decompressed(c format.CompressionCodec, b []byte, size int) ([]byte, error) {
+	codec := parquet.LookupCompressionCodec(c)
+	return codec.Decode(make([]byte, 0, size), b)
+}
+
+// Compressed data has at most compressBound bytes, and needs at most compressRoom.
+func TestCompressBound(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []int{1, 2, 100, 5000, 1 << 16, 1<<16 + 1, 300_000} {
+		raw := make([]byte, size)
+		for _, fill := range []func(){
+			func() {},
+			func() {
+				for i := range raw {
+					raw[i] = byte(r.Uint32())
+				}
+			},
+			func() { // matches that are as short as possible
+				for i := range raw {
+					raw[i] = []byte{1, 2, 3, 4, byte(r.Uint32())}[i%5]
+				}
+			},
+		} {
+			fill()
+			for name, codec := range codecChoices {
+				got, err := compress([]byte("x"), codec, raw)
+				testenv.Must(t, err)
+				if n := int64(len(got) - 1); got[0] != 'x' || n > compressBound(codec, int64(size)) || n > compressRoom(codec, int64(size)) {
+					t.Errorf("%s: %d bytes become %d; the bound is %d", name, size, n, compressBound(codec, int64(size)))
+				}
+				if back, err := decompressed(codec, got[1:], size); err != nil || !bytes.Equal(back, raw) {
+					t.Errorf("%s: %d bytes do not come back: %v", name, size, err)
+				}
+			}
+			got, err := snappy.Decode(nil, appendLiterals(nil, raw))
+			if err != nil || !bytes.Equal(got, raw) {
+				t.Errorf("%d bytes as literals: %v", size, err)
+			}
+		}
+	}
+}

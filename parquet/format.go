@@ -1,0 +1,69 @@
+package parquet
+
+import (
+	"encoding/json"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// Format is the format.Format of this package. Its parts are single files.
+var Format format.Format = adapter{}
+
+type adapter struct{}
+
+func (adapter) Name() string   { return "parquet" }
+func (adapter) Suffix() string { return ".parquet" }
+
+func (adapter) Recognizes(head []byte) bool {
+	return len(head) >= len(magic) && string(head[:len(magic)]) == magic
+}
+
+func (adapter) Choices() []format.Choice {
+	return []format.Choice{{
+		Name: optionCompression, Repeatable: true, Values: codecNames(),
+		Usage: "`compression`, or PATH=compression for one column: snappy, zstd, gzip, lz4_raw, none; repeatable (default snappy)",
+	}}
+}
+
+func (adapter) Options(chosen map[string][]string) (json.RawMessage, error) {
+	o, err := parseChoices(chosen)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(o)
+}
+
+func (adapter) Describe(options json.RawMessage) string {
+	o, err := parseOptions(options)
+	if err != nil {
+		return "unknown options"
+	}
+	return "compression " + o.compression()
+}
+
+func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
+	o, err := parseOptions(options)
+	if err != nil {
+		return nil, err
+	}
+	return groupWriter{o}, nil
+}
+
+// groupWriter creates row groups with the same options.
+type groupWriter struct{ o options }
+
+func (groupWriter) Layout() column.Layout { return column.Levels }
+
+func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
+	return newRowGroup(&w.o, schema, cols, blockSize)
+}
+
+// Memory returns the memory of a dictionary for each column.
+func (groupWriter) Memory(columns, blockSize int) int64 {
+	return int64(columns) * dictionaryFactor * int64(dictionaryLimit(columns, blockSize))
+}
+
+func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, error) {
+	return openPart(files, o)
+}

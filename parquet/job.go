@@ -1,0 +1,336 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/parquet/encoding"
+)
+
+// encodeJob encodes a raw block into data pages.
+type encodeJob struct {
+	c      *groupColumn // nil if the column has no column chunk
+	block  *column.Block
+	number int64 // number of the job in the column
+	// numbered is set if the block began while the column had a dictionary. The dictionary
+	// then has, after the block, words of size bytes. It has ended if ended is set.
+	numbered, ended bool
+	size, words     int
+	pages           []pageEntry
+	bounds          []byte // the bounds of pages, one after another
+	// histogram has the number of entries of each definition level, then of each repetition
+	// level.
+	histogram []int64
+}
+
+// pageEntry is what the indexes and the footer need to know of a page.
+type pageEntry struct {
+	stored  int32 // bytes in the file, with the header
+	raw     int32 // bytes before compression, with the header
+	entries int32
+	rows    int32
+	nulls   int32
+	header  uint32 // CRC-32C of the header
+	text    int64  // bytes of strings without lengths
+	// min and max are the bytes of the bounds, or -1 for those that are not known.
+	min, max int8
+	coded    bool
+	// unordered is set if no value is a number, so that a page with values has no bounds.
+	unordered bool
+}
+
+// begin makes j the job of a block. j keeps its memory.
+func (j *encodeJob) begin(c *groupColumn, block *column.Block) {
+	*j = encodeJob{c: c, block: block, pages: j.pages[:0], bounds: j.bounds[:0], histogram: j.histogram[:0]}
+	if c == nil {
+		return
+	}
+	j.number = c.begunJobs
+	if n := c.histogramSize(); n > 0 {
+		j.histogram = slices.Grow(j.histogram, n)[:n]
+		clear(j.histogram)
+	}
+}
+
+// keptScratch is the size of the largest buffers that are kept for other blocks.
+const keptScratch = 4 << 20
+
+// scratch is the memory of an Encode. Each worker uses one.
+type scratch struct {
+	pages  []page
+	plain  []byte   // all numbers of the block as plain values, if converted is set
+	codes  []uint32 // numbers of the dictionary
+	body   []byte   // of a page, before compression
+	levels encoding.HybridEncoder
+	head   [pageHeaderBound]byte
+	data   []byte // the values that are left, in Avro's encoding
+	left   []byte // the values that are left in plain
+	// converted is set if the values are in plain.
+	converted bool
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// release keeps the memory for other jobs, unless a huge value made it large.
+func (s *scratch) release() {
+	s.data, s.left = nil, nil
+	if cap(s.plain)+4*cap(s.codes)+cap(s.body) <= keptScratch {
+		scratches.Put(s)
+	}
+}
+
+// Bound returns the most bytes that Encode appends. For a large block it adds the other memory
+// that Encode uses.
+func (j *encodeJob) Bound() int64 {
+	if j.c == nil {
+		return 0
+	}
+	b := &j.c.bound
+	raw := b.raw(j.block.Rows, len(j.block.Data), len(j.block.Lengths))
+	n := compressRoom(b.codec, raw) + b.pages(j.block.Rows, raw, len(j.block.Lengths))*b.page
+	if len(j.block.Data) > keptScratch {
+		n += 2 * raw // values as plain, and the body of a page
+	}
+	return n
+}
+
+// Encode appends the data pages.
+func (j *encodeJob) Encode(dst []byte) ([]byte, error) {
+	if j.c == nil {
+		return dst, nil
+	}
+	s := scratches.Get().(*scratch)
+	defer s.release()
+	err := s.cut(j)
+	if err == nil {
+		err = s.number(j)
+	}
+	if err != nil {
+		j.c.turns.pass(j.number, true)
+		return dst, j.locate(err)
+	}
+	dst, err = s.encode(j, dst)
+	return dst, j.locate(err)
+}
+
+// locate adds the column to err.
+func (j *encodeJob) locate(err error) error {
+	if err == nil {
+		return nil
+	}
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		d.Column = j.c.Name
+		return err
+	}
+	return fmt.Errorf("parquet: column %q: %w", j.c.Name, err)
+}
+
+// cut divides the block into pages.
+func (s *scratch) cut(j *encodeJob) error {
+	c := cutter{pages: s.pages[:0], width: j.c.kind.width()}
+	switch {
+	case j.c.kind == enums:
+		c.width = 4
+	case j.c.kind == booleans:
+		c.width = 1
+	case c.width == 0 && len(j.block.Data) > pageBytes:
+		c.data = j.block.Data
+	}
+	c.cut(j.c.leaf, j.block)
+	s.pages, s.converted, s.codes, s.data = c.pages, false, s.codes[:0], j.block.Data
+	rows, values := int64(0), 0
+	for i := range s.pages {
+		rows, values = rows+int64(s.pages[i].rows), values+s.pages[i].values
+	}
+	//guard: rejects levels that do not fit the rows
+	if rows != j.block.Rows {
+		return fmt.Errorf("a block of %d rows has levels of %d", j.block.Rows, rows)
+	}
+	return nil
+}
+
+// number numbers the values of the block while the column has a dictionary.
+func (s *scratch) number(j *encodeJob) error {
+	c := j.c
+	if c.dictionary == nil || c.turns.over() {
+		return nil
+	}
+	source := j.block.Data
+	if c.kind == ints || c.kind == longs {
+		if err := s.convert(c.kind); err != nil {
+			return err
+		}
+		source = s.plain
+	}
+	if !c.turns.wait(j.number) {
+		return nil
+	}
+	j.numbered = true
+	for i := 0; i < len(s.pages) && !j.ended; i++ {
+		p := &s.pages[i]
+		if p.values == 0 {
+			continue
+		}
+		//guard: rejects missing values
+		if w := c.kind.width(); w > 0 && len(source)/w < p.values {
+			return errCut
+		}
+		way := pass{source: source, codes: s.codes}
+		way.bounds.reset(c.order)
+		p.first = len(s.codes)
+		ok, err := c.dictionary.page(&way, p.values)
+		if err != nil {
+			return err
+		}
+		j.ended = !ok
+		if s.codes = way.codes; ok {
+			p.coded, p.end, p.width = true, len(s.codes), c.dictionary.width()
+			p.size, p.bounds, p.text = len(source)-len(way.source), way.bounds, way.text
+			source = way.source
+		}
+	}
+	j.size, j.words = c.dictionary.size, c.dictionary.words
+	c.turns.pass(j.number, j.ended)
+	return nil
+}
+
+// convert makes plain values of all ints or longs of the block.
+func (s *scratch) convert(k valueKind) (err error) {
+	n := 0
+	for i := range s.pages {
+		n += s.pages[i].values
+	}
+	if k == ints {
+		s.plain, s.data, err = encoding.AppendPlainInt32(s.plain[:0], s.data, n)
+	} else {
+		s.plain, s.data, err = encoding.AppendPlainInt64(s.plain[:0], s.data, n)
+	}
+	s.left, s.converted = s.plain, true
+	return err
+}
+
+// encode appends the pages.
+func (s *scratch) encode(j *encodeJob, dst []byte) (_ []byte, err error) {
+	for i := range s.pages {
+		p := &s.pages[i]
+		j.pages = append(j.pages, pageEntry{
+			entries: int32(p.entries), rows: int32(p.rows), nulls: int32(p.entries - p.values), coded: p.coded, min: -1, max: -1,
+		})
+		s.appendLevels(j, p)
+		if p.coded {
+			s.appendCodes(j, p)
+		} else if err := s.appendPlain(j, p); err != nil {
+			return dst, err
+		}
+		if dst, err = s.store(j, p, dst); err != nil {
+			return dst, err
+		}
+	}
+	//guard: rejects values left over
+	if len(s.data) > 0 {
+		return dst, fmt.Errorf("%d bytes after the values of a block", len(s.data))
+	}
+	return dst, nil
+}
+
+// appendLevels begins the body of a page with its levels.
+func (s *scratch) appendLevels(j *encodeJob, p *page) {
+	s.body = s.body[:0]
+	l := j.c.leaf
+	if l.rep > 0 {
+		s.appendLevel(j, p, width(l.rep), true)
+	}
+	if l.def > 0 {
+		s.appendLevel(j, p, width(l.def), false)
+	}
+}
+
+// appendLevel appends the repetition levels or the definition levels: their size and a hybrid.
+func (s *scratch) appendLevel(j *encodeJob, p *page, width int, repetition bool) {
+	counts := j.histogram
+	if repetition && len(counts) > 0 {
+		counts = counts[j.c.def+1:]
+	}
+	at := len(s.body)
+	s.body = append(s.body, 0, 0, 0, 0)
+	s.levels.Reset(s.body, width)
+	left, skip := p.entries, p.skip
+	for _, word := range j.block.Lengths[p.word:] {
+		level, def, n := column.LevelRun(word)
+		if !repetition {
+			level = def
+		}
+		n = min(n-skip, left)
+		skip = 0
+		s.levels.Put(uint32(level), n)
+		if len(counts) > 0 {
+			counts[level] += int64(n)
+		}
+		if left -= n; left == 0 {
+			break
+		}
+	}
+	s.body = s.levels.Finish()
+	binary.LittleEndian.PutUint32(s.body[at:], uint32(len(s.body)-at-4))
+}
+
+// appendCodes appends the numbers of the dictionary to the body of a page: their width and a
+// hybrid.
+func (s *scratch) appendCodes(j *encodeJob, p *page) {
+	s.body = append(s.body, byte(p.width))
+	s.body = encoding.AppendHybrid(s.body, s.codes[p.first:p.end], p.width)
+	entry := &j.pages[len(j.pages)-1]
+	switch {
+	case s.converted:
+		j.addNumberBounds(s.left[:p.size])
+		s.left = s.left[p.size:]
+	case j.c.kind == floats || j.c.kind == doubles:
+		j.addNumberBounds(s.data[:p.size])
+		s.data = s.data[p.size:]
+	default:
+		j.addTextBounds(&p.bounds)
+		entry.text = p.text
+		s.data = s.data[p.size:]
+	}
+}
+
+// store appends a page with its header. s.body has the page before compression.
+func (s *scratch) store(j *encodeJob, p *page, dst []byte) ([]byte, error) {
+	e := &j.pages[len(j.pages)-1]
+	//guard: refuses a page that is too large for its header
+	if len(s.body) > maxPage {
+		return dst, damage.New(damage.Unsupported, "", -1, "a row, or the rows of a page, need %d bytes; a page has at most %d", len(s.body), maxPage)
+	}
+	// The header is in front of the bytes that determine it.
+	at := len(dst)
+	dst = append(dst, s.head[:]...)
+	body := len(dst)
+	dst, err := compress(dst, j.c.codec, s.body)
+	if err != nil {
+		return dst[:at], err
+	}
+	sizes := pageSizes{raw: len(s.body), stored: len(dst) - body, crc: crc32.ChecksumIEEE(dst[body:])}
+	encoding := format.Plain
+	if p.coded {
+		encoding = format.RLEDictionary
+	}
+	head := appendDataHeader(s.head[:0], p.entries, encoding, sizes)
+	copy(dst[at:], head)
+	dst = dst[:at+len(head)+copy(dst[at+len(head):], dst[body:])]
+	e.header = crc32.Checksum(head, castagnoli)
+	e.stored, e.raw = int32(len(dst)-at), int32(len(head)+len(s.body))
+	return dst, nil
+}
+
+// maxPage is the most bytes of a page before compression. With any codec it is then not too
+// large for the 31 bits of the sizes in its header.
+const maxPage = math.MaxInt32 - math.MaxInt32/32

@@ -1,0 +1,60 @@
+package parquet
+
+import (
+	"encoding/binary"
+
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// pageHeaderBound is the most bytes of a page header: a byte and a varint for each of eight
+// numbers, and three bytes around them.
+const pageHeaderBound = 8*(1+binary.MaxVarintLen32) + 3
+
+// A field of a structure in Thrift's compact protocol begins with a byte: its type, and by how
+// much its number exceeds that of the field before.
+const (
+	nextI32     = 1<<4 | thriftI32
+	nextStruct  = 1<<4 | thriftStruct
+	thirdStruct = 3<<4 | thriftStruct
+	thriftStop  = 0
+)
+
+// pageSizes are the sizes of a page's body in bytes, and its checksum.
+type pageSizes struct {
+	raw    int    // before compression
+	stored int    // after it
+	crc    uint32 // CRC-32 of the stored bytes
+}
+
+// appendDataHeader appends the header of a data page of version 1.
+func appendDataHeader(dst []byte, entries int, e format.Encoding, s pageSizes) []byte {
+	dst = appendPageHeader(dst, format.DataPage, s)
+	dst = append(dst, nextStruct) // field 5
+	dst = appendI32(dst, int32(entries))
+	dst = appendI32(dst, int32(e))
+	dst = appendI32(dst, int32(format.RLE)) // definition levels
+	dst = appendI32(dst, int32(format.RLE)) // repetition levels
+	return append(dst, thriftStop, thriftStop)
+}
+
+// appendDictionaryHeader appends the header of a dictionary page.
+func appendDictionaryHeader(dst []byte, words int, s pageSizes) []byte {
+	dst = appendPageHeader(dst, format.DictionaryPage, s)
+	dst = append(dst, thirdStruct) // field 7
+	dst = appendI32(dst, int32(words))
+	dst = appendI32(dst, int32(format.Plain))
+	return append(dst, thriftStop, thriftStop)
+}
+
+// appendPageHeader appends fields 1 to 4 of a page header.
+func appendPageHeader(dst []byte, t format.PageType, s pageSizes) []byte {
+	dst = appendI32(dst, int32(t))
+	dst = appendI32(dst, int32(s.raw))
+	dst = appendI32(dst, int32(s.stored))
+	return appendI32(dst, int32(s.crc))
+}
+
+// appendI32 appends the next field of a structure.
+func appendI32(dst []byte, v int32) []byte {
+	return binary.AppendVarint(append(dst, nextI32), int64(v))
+}

@@ -1,0 +1,166 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/rowtocol/rowtocol/parquet/encoding"
+)
+
+// width returns the bits of levels or numbers up to most.
+func width(most int) int { return bits.Len(uint(most)) }
+
+// appendPlain appends the values of a page to its body as plain values, and their bounds to the
+// job.
+func (s *scratch) appendPlain(j *encodeJob, p *page) (err error) {
+	at, n := len(s.body), p.values
+	if n == 0 {
+		return nil
+	}
+	switch j.c.kind {
+	case nulls:
+	case presences:
+		s.body = appendPresences(s.body, n)
+		j.addBounds(trueBound, trueBound)
+	case booleans:
+		//guard: rejects missing values
+		if n > len(s.data) {
+			return errCut
+		}
+		s.body = encoding.AppendPlainBools(s.body, s.data, n)
+		j.addBoolBounds(s.data[:n])
+		s.data = s.data[n:]
+	case ints, longs:
+		if err := s.appendNumbers(j.c.kind, n); err != nil {
+			return err
+		}
+		j.addNumberBounds(s.body[at:])
+	case floats, doubles:
+		size := n * j.c.kind.width()
+		//guard: rejects missing values
+		if size > len(s.data) {
+			return errCut
+		}
+		s.body = append(s.body, s.data[:size]...)
+		s.data = s.data[size:]
+		j.addNumberBounds(s.body[at:])
+	case texts:
+		if s.body, s.data, err = encoding.AppendPlainBytes(s.body, s.data, n); err != nil {
+			return err
+		}
+		j.pages[len(j.pages)-1].text = int64(len(s.body) - at - 4*n)
+		b := textBoundsOf(j.c.order, s.body[at:], 0)
+		j.addTextBounds(&b)
+	case fixed:
+		if s.body, s.data, err = encoding.AppendPlainFixed(s.body, s.data, n, j.c.size); err != nil {
+			return err
+		}
+		b := textBoundsOf(j.c.order, s.body[at:], j.c.size)
+		j.addTextBounds(&b)
+	case enums:
+		return s.appendSymbols(j, n)
+	}
+	return nil
+}
+
+// appendNumbers appends ints or longs to the body.
+func (s *scratch) appendNumbers(k valueKind, n int) (err error) {
+	switch {
+	case s.converted:
+		size := n * k.width()
+		s.body = append(s.body, s.left[:size]...)
+		s.left = s.left[size:]
+	case k == ints:
+		s.body, s.data, err = encoding.AppendPlainInt32(s.body, s.data, n)
+	default:
+		s.body, s.data, err = encoding.AppendPlainInt64(s.body, s.data, n)
+	}
+	return err
+}
+
+// appendSymbols appends symbols of an enum to the body.
+func (s *scratch) appendSymbols(j *encodeJob, n int) error {
+	at := len(s.body)
+	var b textBounds
+	b.reset(j.c.order)
+	last := -1
+	for range n {
+		ordinal, rest, err := cutOrdinal(s.data, len(j.c.symbols))
+		if err != nil {
+			return err
+		}
+		s.data = rest
+		s.body = appendSymbol(s.body, j.c.symbols[ordinal])
+		if ordinal != last {
+			b.add(j.c.symbols[ordinal])
+			last = ordinal
+		}
+	}
+	j.pages[len(j.pages)-1].text = int64(len(s.body) - at - 4*n)
+	j.addTextBounds(&b)
+	return nil
+}
+
+// textBoundsOf returns the bounds of plain values of the given size, or of any size if it
+// is 0.
+func textBoundsOf(o order, plain []byte, size int) (b textBounds) {
+	b.reset(o)
+	for n := size; len(plain) > 0; plain = plain[n:] {
+		if size == 0 {
+			n = int(binary.LittleEndian.Uint32(plain))
+			plain = plain[4:]
+		}
+		b.add(plain[:n:len(plain)])
+	}
+	return b
+}
+
+// addBounds sets the bounds of the last page.
+func (j *encodeJob) addBounds(least, most []byte) {
+	e := &j.pages[len(j.pages)-1]
+	e.min, e.max = int8(len(least)), int8(len(most))
+	j.bounds = append(append(j.bounds, least...), most...)
+}
+
+var falseBound, trueBound = []byte{0}, []byte{1}
+
+func (j *encodeJob) addBoolBounds(values []byte) {
+	least, most := falseBound, trueBound
+	if bytes.IndexByte(values, 0) < 0 {
+		least = trueBound
+	}
+	if bytes.IndexByte(values, 1) < 0 {
+		most = falseBound
+	}
+	j.addBounds(least, most)
+}
+
+func (j *encodeJob) addNumberBounds(plain []byte) {
+	e, at := &j.pages[len(j.pages)-1], len(j.bounds)
+	if len(plain) == 0 {
+		return
+	}
+	var ok bool
+	if j.bounds, ok = appendNumberBounds(j.bounds, j.c.order, plain); !ok {
+		e.unordered = true
+		return
+	}
+	e.min = int8((len(j.bounds) - at) / 2)
+	e.max = e.min
+}
+
+func (j *encodeJob) addTextBounds(b *textBounds) {
+	if !b.any {
+		return
+	}
+	e, at := &j.pages[len(j.pages)-1], len(j.bounds)
+	var ok bool
+	if j.bounds, ok = appendLeast(j.bounds, b.order, b.min); ok {
+		e.min = int8(len(j.bounds) - at)
+	}
+	at = len(j.bounds)
+	if j.bounds, ok = appendMost(j.bounds, b.order, b.max); ok {
+		e.max = int8(len(j.bounds) - at)
+	}
+}

@@ -1,0 +1,150 @@
+package parquet
+
+import (
+	"encoding/binary"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/parquet/encoding"
+)
+
+// sizeBound bounds the bytes that a raw block adds to a file. The bound does not depend on
+// other blocks, except that it is lower once the dictionary has ended.
+type sizeBound struct {
+	codec    format.CompressionCodec
+	def, rep int
+	kind     valueKind
+	// value is the most plain bytes of a value, besides its bytes of data if hasData is set.
+	value   int64
+	hasData bool
+	// number is the most bits of a number of the dictionary. It is 0 without one.
+	number int
+	// dictionary is the most bytes of the dictionary's words.
+	dictionary int64
+	// page is the most bytes that a page adds besides its levels and values: to itself, to the
+	// indexes, and to the table of checksums.
+	page int64
+}
+
+// pageTables bounds the bytes of a page in the indexes and in the table of checksums, without
+// the bytes of its bounds.
+const pageTables = 4 + // checksum
+	2*(1+binary.MaxVarintLen64) + (1 + binary.MaxVarintLen32) + 1 + // location
+	binary.MaxVarintLen64 + // bytes of text
+	1 + 2*binary.MaxVarintLen32 + binary.MaxVarintLen64 // null page, lengths of bounds, null count
+
+func newSizeBound(c *groupColumn, limit int) sizeBound {
+	b := sizeBound{codec: c.codec, def: c.def, rep: c.rep, kind: c.kind, value: int64(c.kind.width())}
+	least := 4 // of a word
+	switch c.kind {
+	case texts:
+		b.value, b.hasData = 3, true // four bytes of length instead of at least one
+	case fixed:
+		b.value, b.hasData = 0, true
+		least = c.size
+	case enums:
+		for _, s := range c.symbols {
+			b.value = max(b.value, int64(4+len(s)))
+			b.dictionary += int64(4 + len(s))
+		}
+		b.dictionary = min(b.dictionary, int64(limit))
+	case longs, doubles:
+		least = 8
+	}
+	if c.dictionary != nil {
+		if c.kind != enums {
+			b.dictionary = int64(limit)
+		}
+		b.number = width(limit / (least + wordOverhead))
+	}
+	_, overhead := compressRatio(c.codec)
+	b.page = pageHeaderBound + overhead + pageTables + 2*int64(c.boundSize()) +
+		1 + int64(encoding.HybridBound(1, 1, b.number)) + 1
+	for _, most := range []int{b.def, b.rep} {
+		b.page += 4 + 2*int64(encoding.HybridBound(1, 1, width(most)))
+	}
+	b.page += b.page/32 + 1 // for compression
+	return b
+}
+
+// end lowers the bound once the dictionary has ended.
+func (b *sizeBound) end() { b.number, b.dictionary = 0, 0 }
+
+// values returns the most values of a block.
+func (b *sizeBound) values(rows int64, data, lengths int) int64 {
+	n := int64(data)
+	switch b.kind {
+	case nulls:
+		return 0
+	case presences:
+		n = int64(lengths) << 11
+	}
+	if b.rep == 0 {
+		n = min(n, rows)
+	}
+	return n
+}
+
+// raw returns the most bytes of the pages of a block before compression, and of new words of
+// the dictionary, without those that sizeBound.page counts.
+func (b *sizeBound) raw(rows int64, data, lengths int) int64 {
+	n := b.values(rows, data, lengths)
+	if b.kind == booleans || b.kind == presences {
+		return (n+7)/8 + b.levels(rows, lengths)
+	}
+	plain := n * b.value
+	if b.hasData {
+		plain += int64(data)
+	}
+	// A page has plain values or numbers, and the numbers may need new words.
+	numbers := (n*int64(b.number+1) + 7) / 8
+	return min(max(plain, numbers)+min(plain, b.dictionary), plain+numbers) + b.levels(rows, lengths)
+}
+
+// levels returns the most bytes of levels.
+func (b *sizeBound) levels(rows int64, lengths int) (n int64) {
+	for _, most := range []int{b.def, b.rep} {
+		if most == 0 {
+			continue
+		}
+		w := int64(width(most))
+		each := int64(lengths) * (5 + (w+7)/8 + 2*(w+1))
+		if b.rep == 0 {
+			each = min(each, (rows+7)/8*(w+1))
+		}
+		n += each
+	}
+	return n
+}
+
+// pages returns the most pages of a block whose pages have up to raw bytes.
+func (b *sizeBound) pages(rows, raw int64, lengths int) int64 {
+	return 1 + rows/maxPageRows + int64(lengths)/(maxPageEntries>>11) + raw/pageBytes
+}
+
+// block returns the bound of a block.
+func (b *sizeBound) block(rows int64, data, lengths int) int64 {
+	raw := b.raw(rows, data, lengths)
+	per, _ := compressRatio(b.codec)
+	return raw + raw/per + b.page +
+		(rows*b.page+maxPageRows-1)/maxPageRows + (int64(lengths)+1)*b.page/(maxPageEntries>>11) + raw*b.page/pageBytes + 1
+}
+
+// growth returns the most by which a byte of data, or a quarter of a length, raises the bound.
+func (b *sizeBound) growth() int64 {
+	data := b.value + int64(b.number+8)/8
+	if b.hasData {
+		data++
+	}
+	length := int64(0)
+	for _, most := range []int{b.def, b.rep} {
+		w := int64(width(most))
+		length += 5 + (w+7)/8 + 2*(w+1)
+	}
+	if b.kind == presences {
+		length += 1 << 8
+	}
+	length += b.page / (maxPageEntries >> 11)
+	data, length = data+data/8, length+length/8 // for compression and shares of pages
+	return max(data+2, (length+3)/4+1)
+}

@@ -1,0 +1,154 @@
+package parquet
+
+import (
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// metadata returns the metadata of a column chunk, without the places of its pages.
+func (c *groupColumn) metadata() format.ColumnMetaData {
+	m := format.ColumnMetaData{
+		Type: c.physical, PathInSchema: c.path, Codec: c.codec,
+		Encoding: []format.Encoding{format.RLE},
+	}
+	coded, plain, text := int32(0), int32(0), int64(0)
+	for i := range c.pages {
+		p := &c.pages[i]
+		if p.coded {
+			coded++
+		} else {
+			plain++
+		}
+		m.NumValues += int64(p.entries)
+		m.TotalUncompressedSize += int64(p.raw)
+		m.Statistics.NullCount += int64(p.nulls)
+		text += p.text
+	}
+	stat := func(t format.PageType, e format.Encoding, n int32) {
+		if n > 0 {
+			m.EncodingStats = append(m.EncodingStats, format.PageEncodingStats{PageType: t, Encoding: e, Count: n})
+		}
+	}
+	if c.words > 0 || plain > 0 {
+		m.Encoding = append(m.Encoding, format.Plain)
+	}
+	if c.words > 0 {
+		m.Encoding = append(m.Encoding, format.RLEDictionary)
+		stat(format.DictionaryPage, format.Plain, 1)
+	}
+	stat(format.DataPage, format.RLEDictionary, coded)
+	stat(format.DataPage, format.Plain, plain)
+	m.Statistics.MinValue, m.Statistics.MaxValue = c.chunkBounds()
+	m.SizeStatistics.UnencodedByteArrayDataBytes = text
+	if len(c.histogram) > 0 {
+		m.SizeStatistics.DefinitionLevelHistogram = c.histogram[:c.def+1]
+		if c.rep > 0 {
+			m.SizeStatistics.RepetitionLevelHistogram = c.histogram[c.def+1:]
+		}
+	}
+	return m
+}
+
+// chunkBounds returns the bounds of all values, or nil for those that are not known.
+func (c *groupColumn) chunkBounds() (least, most []byte) {
+	noLeast, noMost := false, false
+	for i, r := 0, c.boundReader(); i < len(c.pages); i++ {
+		p := &c.pages[i]
+		low, high := r.next(p)
+		if p.nulls == p.entries || p.unordered {
+			continue
+		}
+		noLeast, noMost = noLeast || low == nil, noMost || high == nil
+		if low != nil && (least == nil || c.order.compare(low, least) < 0) {
+			least = low
+		}
+		if high != nil && (most == nil || c.order.compare(high, most) > 0) {
+			most = high
+		}
+	}
+	if noLeast {
+		least = nil
+	}
+	if noMost {
+		most = nil
+	}
+	return least, most
+}
+
+// boundReader returns the bounds of one page after another.
+type boundReader struct{ bounds []byte }
+
+func (c *groupColumn) boundReader() *boundReader { return &boundReader{c.bounds} }
+
+// next returns the bounds of the next page. A bound that is not known is nil.
+func (r *boundReader) next(p *pageEntry) (least, most []byte) {
+	return r.bound(p.min), r.bound(p.max)
+}
+
+func (r *boundReader) bound(size int8) []byte {
+	if size < 0 {
+		return nil
+	}
+	b := r.bounds[:size:size]
+	r.bounds = r.bounds[size:]
+	return b
+}
+
+// columnIndex returns the column index, or nil if a page with values has no bounds.
+func (c *groupColumn) columnIndex() *format.ColumnIndex {
+	n := len(c.pages)
+	x := &format.ColumnIndex{
+		NullPages: make([]bool, n), MinValues: make([][]byte, n), MaxValues: make([][]byte, n), NullCounts: make([]int64, n),
+	}
+	for i, r := 0, c.boundReader(); i < n; i++ {
+		p := &c.pages[i]
+		x.MinValues[i], x.MaxValues[i] = r.next(p)
+		x.NullCounts[i] = int64(p.nulls)
+		if x.NullPages[i] = p.nulls == p.entries; x.NullPages[i] {
+			x.MinValues[i], x.MaxValues[i] = []byte{}, []byte{}
+		}
+		if x.MinValues[i] == nil || x.MaxValues[i] == nil {
+			return nil
+		}
+	}
+	x.BoundaryOrder = c.boundaryOrder(x)
+	return x
+}
+
+// boundaryOrder returns how the bounds of pages that have values follow each other.
+func (c *groupColumn) boundaryOrder(x *format.ColumnIndex) format.BoundaryOrder {
+	ascending, descending, last := true, true, -1
+	for i, null := range x.NullPages {
+		if null {
+			continue
+		}
+		if last >= 0 {
+			low := c.order.compare(x.MinValues[last], x.MinValues[i])
+			high := c.order.compare(x.MaxValues[last], x.MaxValues[i])
+			ascending = ascending && low <= 0 && high <= 0
+			descending = descending && low >= 0 && high >= 0
+		}
+		last = i
+	}
+	switch {
+	case ascending:
+		return format.Ascending
+	case descending:
+		return format.Descending
+	}
+	return format.Unordered
+}
+
+// offsetIndex returns the offset index. The data pages begin at an offset of the file.
+func (c *groupColumn) offsetIndex(start int64) *format.OffsetIndex {
+	x := &format.OffsetIndex{PageLocations: make([]format.PageLocation, len(c.pages))}
+	row := int64(0)
+	for i := range c.pages {
+		p := &c.pages[i]
+		x.PageLocations[i] = format.PageLocation{Offset: start, CompressedPageSize: p.stored, FirstRowIndex: row}
+		start, row = start+int64(p.stored), row+int64(p.rows)
+		if c.physical == format.ByteArray {
+			x.UnencodedByteArrayDataBytes = append(x.UnencodedByteArrayDataBytes, p.text)
+		}
+	}
+	return x
+}

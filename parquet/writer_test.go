@@ -1,0 +1,227 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	pq "github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
+
+// TestRandomFiles writes random rows of random schemas and compares what parquet-go reads, the
+// statistics and the indexes with the rows.
+func TestRandomFiles(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		schema := randavro.Schema(r)
+		// parquet-go reads pages of lz4_raw into memory that it then does not use.
+		o := options{Compression: []string{"snappy", "zstd", "gzip", "none"}[seed%4]}
+		n := []int{0, 1, 7, 300, 3000}[r.IntN(5)]
+		blockSize := []int{200, 4 << 10, 64 << 10}[r.IntN(3)]
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rows := randomRows(t, r, schema, n)
+			checkFile(t, schema, rows, fileOf(t, schema, o, blockSize, rows))
+		})
+	}
+}
+
+// randomRows returns random rows, many of which repeat.
+func randomRows(t testing.TB, r *rand.Rand, schema string, n int) [][]byte {
+	parsed, err := shred.ParseSchema(schema)
+	testenv.Must(t, err)
+	rows := make([][]byte, n)
+	for i := range rows {
+		if i > 10 && r.IntN(3) > 0 {
+			rows[i] = rows[r.IntN(i)]
+			continue
+		}
+		rows[i], _ = randavro.Pair(r, parsed.Root())
+	}
+	return rows
+}
+
+// checkFile compares a file with its rows.
+func checkFile(t testing.TB, schema string, rows [][]byte, file []byte) {
+	t.Helper()
+	ref := newReference(t, schema)
+	for _, row := range rows {
+		ref.row(row)
+		if len(ref.b) > 0 {
+			t.Fatalf("%d bytes after a row", len(ref.b))
+		}
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+	testenv.Must(t, err)
+	if f.NumRows() != int64(len(rows)) {
+		t.Fatalf("%d rows, want %d", f.NumRows(), len(rows))
+	}
+	if len(rows) == 0 {
+		return
+	}
+	for i, chunk := range f.RowGroups()[0].ColumnChunks() {
+		l := &ref.tree.leaves[i]
+		got := readChunk(t, l, chunk)
+		if k := difference(got, ref.entries[i]); k >= 0 {
+			t.Fatalf("column %s: entry %d of %d is %v, want %v of %d, in rows of %s",
+				l.Name, k, len(got), got[k:min(k+1, len(got))], ref.entries[i][k:min(k+1, len(ref.entries[i]))], len(ref.entries[i]), schema)
+		}
+	}
+	checkChunks(t, f, ref)
+}
+
+// difference returns the number of the first entry that differs, or -1.
+func difference(a, b []levelEntry) int {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i].rep != b[i].rep || a[i].def != b[i].def || (a[i].value == nil) != (b[i].value == nil) || !bytes.Equal(a[i].value, b[i].value) {
+			return i
+		}
+	}
+	return -1
+}
+
+// readChunk reads all entries by parquet-go.
+func readChunk(t testing.TB, l *leaf, chunk parquet.ColumnChunk) (all []levelEntry) {
+	t.Helper()
+	pages := chunk.Pages()
+	defer func() { testenv.Must(t, pages.Close()) }()
+	for {
+		page, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		testenv.Must(t, err)
+		values := make([]parquet.Value, page.NumValues())
+		if n, err := page.Values().ReadValues(values); n != len(values) || err != nil && !errors.Is(err, io.EOF) {
+			t.Fatalf("column %s: %d of %d values: %v", l.Name, n, len(values), err)
+		}
+		for _, v := range values {
+			e := levelEntry{rep: v.RepetitionLevel(), def: v.DefinitionLevel()}
+			if !v.IsNull() {
+				e.value = plainValue(v)
+			}
+			all = append(all, e)
+		}
+	}
+}
+
+// plainValue returns a value as statistics have it.
+func plainValue(v parquet.Value) []byte {
+	switch v.Kind() {
+	case parquet.Boolean:
+		if v.Boolean() {
+			return []byte{1}
+		}
+		return []byte{0}
+	case parquet.Int32, parquet.Float:
+		return binary.LittleEndian.AppendUint32(nil, v.Uint32())
+	case parquet.Int64, parquet.Double:
+		return binary.LittleEndian.AppendUint64(nil, v.Uint64())
+	}
+	return append([]byte{}, v.ByteArray()...)
+}
+
+// checkChunks checks the statistics and the indexes of a file.
+func checkChunks(t testing.TB, f *parquet.File, ref *reference) {
+	t.Helper()
+	meta := f.Metadata()
+	columns, offsets := f.ColumnIndexes(), f.OffsetIndexes()
+	total := int64(0)
+	for i := range meta.RowGroups[0].Columns {
+		chunk, l, entries := &meta.RowGroups[0].Columns[i], &ref.tree.leaves[i], ref.entries[i]
+		m := &chunk.MetaData
+		total += m.TotalCompressedSize
+		if m.NumValues != int64(len(entries)) {
+			t.Errorf("column %s: %d entries, want %d", l.Name, m.NumValues, len(entries))
+		}
+		checkStatistics(t, l, "chunk", entries, &m.Statistics)
+		checkPages(t, l, entries, columns, offsets, i, len(f.RowGroups()[0].ColumnChunks()))
+		if h := m.SizeStatistics.DefinitionLevelHistogram; h != nil {
+			for _, e := range entries {
+				h[e.def]--
+			}
+			for _, n := range h {
+				if n != 0 {
+					t.Errorf("column %s: the histogram of definition levels is wrong", l.Name)
+				}
+			}
+		}
+	}
+	if meta.RowGroups[0].TotalCompressedSize != total {
+		t.Errorf("a row group of %d bytes, want %d", meta.RowGroups[0].TotalCompressedSize, total)
+	}
+}
+
+// checkPages checks the indexes of column chunk i of n.
+func checkPages(t testing.TB, l *leaf, entries []levelEntry, columns []pq.ColumnIndex, offsets []pq.OffsetIndex, i, n int) {
+	t.Helper()
+	if len(offsets) != n {
+		t.Fatalf("%d offset indexes for %d columns", len(offsets), n)
+	}
+	locations := offsets[i].PageLocations
+	for k := range locations {
+		last := int64(1) << 62
+		if k+1 < len(locations) {
+			last = locations[k+1].FirstRowIndex
+		}
+		page := entriesOf(entries, locations[k].FirstRowIndex, last)
+		if len(columns) != n || len(columns[i].NullPages) == 0 {
+			continue
+		}
+		c := &columns[i]
+		s := pq.Statistics{NullCount: c.NullCounts[k], MinValue: c.MinValues[k], MaxValue: c.MaxValues[k]}
+		if c.NullPages[k] {
+			s.MinValue, s.MaxValue = nil, nil
+		}
+		checkStatistics(t, l, fmt.Sprint("page ", k), page, &s)
+	}
+}
+
+// entriesOf returns the entries of the rows [first, last).
+func entriesOf(entries []levelEntry, first, last int64) []levelEntry {
+	row, from, to := int64(-1), 0, len(entries)
+	for i := range entries {
+		if entries[i].rep == 0 {
+			if row++; row == first {
+				from = i
+			} else if row == last {
+				to = i
+			}
+		}
+	}
+	return entries[from:to]
+}
+
+// checkStatistics checks null counts and bounds.
+func checkStatistics(t testing.TB, l *leaf, what string, entries []levelEntry, s *pq.Statistics) {
+	t.Helper()
+	nulls := int64(0)
+	o := orderOf(l)
+	for _, e := range entries {
+		if e.value == nil {
+			nulls++
+			continue
+		}
+		if notNumber(o, e.value) {
+			continue
+		}
+		if s.MinValue != nil && o.compare(s.MinValue, e.value) > 0 || s.MaxValue != nil && o.compare(s.MaxValue, e.value) < 0 {
+			t.Fatalf("column %s, %s: %x is not from %x to %x", l.Name, what, e.value, s.MinValue, s.MaxValue)
+		}
+	}
+	if nulls != s.NullCount {
+		t.Errorf("column %s, %s: %d nulls, want %d", l.Name, what, s.NullCount, nulls)
+	}
+}
+
+func notNumber(o order, v []byte) bool {
+	return o == orderFloat && float32At(v) != float32At(v) || o == orderDouble && float64At(v) != float64At(v)
+}
