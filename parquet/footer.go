@@ -19,7 +19,6 @@ const (
 	schemaKey = "parquet.avro.schema"
 	// rowsSchemaKey has the Avro schema of the rows if the file does not hold all of it.
 	rowsSchemaKey = "rowtocol.avro.schema"
-	createdBy     = "rowtocol"
 )
 
 // trailer is the size of what follows the footer: its length, and the magic.
