@@ -65,7 +65,7 @@ func FuzzTextBounds(f *testing.F) {
 	})
 }
 
-// Numbers in two's complement compare as such, whatever their sizes.
+// Numbers in two's complement compare as such, of any sizes.
 func TestCompareSigned(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	number := func() (b []byte, v *big.Int) {
@@ -88,7 +88,7 @@ func TestCompareSigned(t *testing.T) {
 	}
 }
 
-// Bounds of floating-point numbers leave out what is not a number, and tell zeros apart.
+// Bounds of floating-point numbers leave out NaN, and tell zeros apart.
 func TestFloatBounds(t *testing.T) {
 	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
 	for _, tt := range []struct {

@@ -40,7 +40,7 @@ type pageEntry struct {
 	rows    int32
 	nulls   int32
 	header  uint32 // CRC-32C of the header
-	text    int64  // bytes of strings without lengths
+	text    int64  // bytes of values of any size without their lengths
 	// min and max are the bytes of the bounds, or -1 for those that are not known.
 	min, max int8
 	coded    bool
@@ -69,7 +69,8 @@ type scratch struct {
 	pages  []page
 	plain  []byte   // all numbers of the block as plain values, if converted is set
 	codes  []uint32 // numbers of the dictionary
-	body   []byte   // of a page, before compression
+	way    pass
+	body   []byte // of a page, before compression
 	levels encoding.HybridEncoder
 	head   [pageHeaderBound]byte
 	data   []byte // the values that are left, in Avro's encoding
@@ -82,7 +83,8 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // release keeps the memory for other jobs, unless a huge value made it large.
 func (s *scratch) release() {
-	s.data, s.left = nil, nil
+	s.data, s.left, s.way = nil, nil, pass{}
+	clear(s.pages) // bounds are in the memory of the block
 	if cap(s.plain)+4*cap(s.codes)+cap(s.body) <= keptScratch {
 		scratches.Put(s)
 	}
@@ -184,10 +186,11 @@ func (s *scratch) number(j *encodeJob) error {
 		if w := c.kind.width(); w > 0 && len(source)/w < p.values {
 			return errCut
 		}
-		way := pass{source: source, codes: s.codes}
+		way := &s.way
+		*way = pass{source: source, codes: s.codes}
 		way.bounds.reset(c.order)
 		p.first = len(s.codes)
-		ok, err := c.dictionary.page(&way, p.values)
+		ok, err := c.dictionary.page(way, p.values)
 		if err != nil {
 			return err
 		}
@@ -298,7 +301,9 @@ func (s *scratch) appendCodes(j *encodeJob, p *page) {
 		s.data = s.data[p.size:]
 	default:
 		j.addTextBounds(&p.bounds)
-		entry.text = p.text
+		if j.c.kind != fixed {
+			entry.text = p.text
+		}
 		s.data = s.data[p.size:]
 	}
 }

@@ -110,7 +110,7 @@ func (b *sizeBound) levels(rows int64, lengths int) (n int64) {
 		w := int64(width(most))
 		each := int64(lengths) * (5 + (w+7)/8 + 2*(w+1))
 		if b.rep == 0 {
-			each = min(each, (rows+7)/8*(w+1))
+			each = min(each, (rows*(w+1)+7)/8)
 		}
 		n += each
 	}
@@ -145,6 +145,7 @@ func (b *sizeBound) growth() int64 {
 		length += 1 << 8
 	}
 	length += b.page / (maxPageEntries >> 11)
-	data, length = data+data/8, length+length/8 // for compression and shares of pages
-	return max(data+2, (length+3)/4+1)
+	data, length = data+data/8+1, length+length/8+1 // for compression and shares of pages
+	rows := int64(4)                                // for the levels of a row, and its share of a page
+	return max(data+rows, (length+rows+3)/4)
 }

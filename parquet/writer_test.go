@@ -34,7 +34,7 @@ func TestRandomFiles(t *testing.T) {
 	}
 }
 
-// randomRows returns random rows, many of which repeat.
+// randomRows returns random rows. Many of them repeat.
 func randomRows(t testing.TB, r *rand.Rand, schema string, n int) [][]byte {
 	parsed, err := shred.ParseSchema(schema)
 	testenv.Must(t, err)
@@ -144,6 +144,13 @@ func checkChunks(t testing.TB, f *parquet.File, ref *reference) {
 		}
 		checkStatistics(t, l, "chunk", entries, &m.Statistics)
 		checkPages(t, l, entries, columns, offsets, i, len(f.RowGroups()[0].ColumnChunks()))
+		text := int64(0)
+		for _, e := range entries {
+			text += int64(len(e.value))
+		}
+		if got := m.SizeStatistics.UnencodedByteArrayDataBytes; l.physical == pq.ByteArray && got != text || l.physical != pq.ByteArray && got != 0 {
+			t.Errorf("column %s: %d bytes of values, want %d", l.Name, got, text)
+		}
 		if h := m.SizeStatistics.DefinitionLevelHistogram; h != nil {
 			for _, e := range entries {
 				h[e.def]--
