@@ -36,8 +36,10 @@ func (s *seals) add(b []byte) {
 
 // sealText returns the value of sealKey. Its length does not depend on the checksums.
 func sealText(table []byte, footer uint32) string {
-	return fmt.Sprintf("table %d %08x footer %08x", len(table), crc32.Checksum(table, castagnoli), footer)
+	return fmt.Sprintf(sealForm, len(table), crc32.Checksum(table, castagnoli), footer)
 }
+
+const sealForm = "table %d %08x footer %08x"
 
 // footerDigits is the number of digits of the footer's checksum, the last ones of sealText.
 const footerDigits = 8
@@ -70,8 +72,10 @@ func readSeal(file string, offset int64, footer []byte, meta *format.FileMetaDat
 			text = kv.Value
 		}
 	}
-	//guard: detects that the key of the checksums was changed
-	if text == "" && meta.CreatedBy == createdBy {
+	// A change of one byte can hide fields, but it leaves one of these texts.
+	ours := bytes.Contains(footer, []byte(sealKey)) || bytes.Contains(footer, []byte(createdBy))
+	//guard: detects that the checksums were hidden
+	if text == "" && ours {
 		return seal{}, damage.New(damage.Header, file, offset, "the footer has no %s", sealKey)
 	}
 	if text == "" {
@@ -79,7 +83,9 @@ func readSeal(file string, offset int64, footer []byte, meta *format.FileMetaDat
 	}
 	var s seal
 	var want uint32
-	if _, err := fmt.Sscanf(text, "table %d %08x footer %08x", &s.size, &s.crc, &want); err != nil || s.size < 0 || len(text) < footerDigits {
+	_, err := fmt.Sscanf(text, sealForm, &s.size, &s.crc, &want)
+	//guard: rejects checksums in another form
+	if err != nil || s.size < 0 || text != fmt.Sprintf(sealForm, s.size, s.crc, want) {
 		return seal{}, damage.New(damage.Header, file, offset, "%s is %q", sealKey, text)
 	}
 	zeroed := bytes.Clone(footer)

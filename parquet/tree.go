@@ -144,7 +144,11 @@ func (b *treeBuilder) place(p shred.Place, name string, r format.FieldRepetition
 			})
 		})
 	case kind == shred.KindMap:
-		b.group(name, r, format.LogicalType{Value: &format.MapType{}}, func() {
+		var t format.LogicalType
+		if !empty(p.Items()) { // engines refuse a map without values
+			t.Value = &format.MapType{}
+		}
+		b.group(name, r, t, func() {
 			b.group("key_value", format.Repeated, format.LogicalType{}, func() {
 				b.key(p.Key())
 				b.place(p.Items(), "value", format.Required, -1)

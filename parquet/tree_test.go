@@ -109,11 +109,14 @@ func TestTree(t *testing.T) {
 `, false},
 		{"records without fields", `
 			{"name":"e","type":{"type":"record","name":"N","fields":[]}}, {"name":"o","type":["null","N"]},
-			{"name":"a","type":{"type":"array","items":"N"}}, {"name":"i","type":"int"}`, `
+			{"name":"a","type":{"type":"array","items":"N"}}, {"name":"m","type":{"type":"map","values":"N"}}, {"name":"i","type":"int"}`, `
  optional BOOLEAN o 1/0
  required a (LIST)
   repeated list
    required BOOLEAN element 1/1
+ required m
+  repeated key_value
+   required BYTE_ARRAY key (STRING) 1/1
  required INT32 i 0/0
 `, true},
 		{"recursion", `{"name":"next","type":["null","R"]}, {"name":"i","type":"int"}`, `
@@ -212,7 +215,7 @@ func TestSeal(t *testing.T) {
 		}
 	}
 	// Without the key, the file is one of another writer.
-	if got, err := readSeal("f", 0, footer, &format.FileMetaData{}); err != nil || got.size != -1 {
+	if got, err := readSeal("f", 0, []byte("of another writer"), &format.FileMetaData{}); err != nil || got.size != -1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
