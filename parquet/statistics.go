@@ -38,7 +38,9 @@ func (c *groupColumn) metadata() format.ColumnMetaData {
 	stat(format.DataPage, format.RLEDictionary, coded)
 	stat(format.DataPage, format.Plain, plain)
 	m.Statistics.MinValue, m.Statistics.MaxValue = c.chunkBounds()
-	m.SizeStatistics.UnencodedByteArrayDataBytes = text
+	if c.physical == format.ByteArray {
+		m.SizeStatistics.UnencodedByteArrayDataBytes = text
+	}
 	if len(c.histogram) > 0 {
 		m.SizeStatistics.DefinitionLevelHistogram = c.histogram[:c.def+1]
 		if c.rep > 0 {

@@ -1,0 +1,115 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"math"
+
+	parquet "github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// Blocks returns the pages of a column, with bounds if the column has a column index. A column
+// that has only lengths, and columns below it, has no bytes of its own.
+func (p *part) Blocks(col int) ([]format.Block, error) {
+	c := &p.chunks[p.tree.leafOf[col]]
+	pages, err := p.pagesOf(c)
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([]format.Block, len(pages))
+	for i := range pages {
+		k := &pages[i]
+		blocks[i] = format.Block{FirstRow: k.first, Rows: k.rows}
+		if c.leaf.number == col {
+			blocks[i].StoredSize, blocks[i].RawSize = k.size, c.rawSize(k)
+		}
+	}
+	if c.leaf.number != col || len(pages) == 0 || c.columnIndex.size == 0 || !c.ordered || !bounded(c.leaf) {
+		return blocks, nil
+	}
+	reserved := &column.Reservation{Account: p.memory}
+	defer reserved.ShrinkTo(0)
+	index, err := p.readBounds(c, len(pages), reserved)
+	if err != nil {
+		return nil, err
+	}
+	for i := range blocks {
+		if !index.NullPages[i] {
+			blocks[i].Min, blocks[i].Max = boundOf(c.leaf, index.MinValues[i]), boundOf(c.leaf, index.MaxValues[i])
+		}
+	}
+	return blocks, nil
+}
+
+// rawSize returns about how many bytes a page has before compression: its share of the chunk,
+// but at least the strings that a dictionary stands for.
+func (c *partChunk) rawSize(k *partPage) int64 {
+	share := int64(float64(c.raw) * float64(k.size) / float64(max(c.end-c.start, 1)))
+	if k.text < 0 {
+		return share
+	}
+	return max(share, min(k.text, math.MaxInt64/2)+4*k.rows)
+}
+
+// readBounds reads the column index of a chunk, which must have one.
+func (p *part) readBounds(c *partChunk, pages int, reserved *column.Reservation) (*parquet.ColumnIndex, error) {
+	index := new(parquet.ColumnIndex)
+	if err := p.readIndex(c, c.columnIndex, c.pageCount, "column index", index, reserved); err != nil {
+		return nil, err
+	}
+	//guard: rejects bounds of other pages
+	if len(index.NullPages) != pages || len(index.MinValues) != pages || len(index.MaxValues) != pages {
+		return nil, p.damaged(c, -1, damage.Count, c.columnIndex.offset, "the column index has %d pages, %d and %d bounds, expected %d",
+			len(index.NullPages), len(index.MinValues), len(index.MaxValues), pages)
+	}
+	return index, nil
+}
+
+// bounded reports whether conditions use bounds of the leaf's values. Text of an enum and
+// decimals have another order than the values of the column.
+func bounded(l *leaf) bool {
+	return l.Type != column.Null && l.Type != column.Boolean && l.Symbols == nil && l.Logical != column.LogicalDecimal
+}
+
+// boundOf returns a bound as an encoded value of the column, or nil if it is no bound.
+func boundOf(l *leaf, b []byte) []byte {
+	switch size := l.width(); {
+	case size > 0 && len(b) != size:
+		return nil
+	case l.textual():
+		return append(binary.AppendVarint(nil, int64(len(b))), b...)
+	case l.physical == parquet.Int32:
+		return binary.AppendVarint(nil, int64(int32(binary.LittleEndian.Uint32(b))))
+	case l.physical == parquet.Int64:
+		return binary.AppendVarint(nil, int64(binary.LittleEndian.Uint64(b)))
+	case isNaN(l, b):
+		return nil
+	}
+	return b
+}
+
+// isNaN reports whether the PLAIN value of a leaf is not a number.
+func isNaN(l *leaf, b []byte) bool {
+	switch l.physical {
+	case parquet.Float:
+		f := math.Float32frombits(binary.LittleEndian.Uint32(b))
+		return f != f
+	case parquet.Double:
+		return math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(b)))
+	}
+	return false
+}
+
+// width returns the size of each PLAIN value, or 0 for booleans and BYTE_ARRAY.
+func (l *leaf) width() int {
+	switch l.physical {
+	case parquet.Int32, parquet.Float:
+		return 4
+	case parquet.Int64, parquet.Double:
+		return 8
+	}
+	return l.size
+}

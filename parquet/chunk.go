@@ -1,0 +1,322 @@
+package parquet
+
+import (
+	"fmt"
+	"hash/crc32"
+	"sync"
+	"unsafe"
+
+	parquet "github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// partChunk is the column chunk of a leaf in an open part. Its index and its dictionary are
+// read when they are needed, each once.
+type partChunk struct {
+	leaf       *leaf
+	codec      parquet.CompressionCodec
+	entries    int64 // number of values and nulls
+	raw        int64 // bytes of all pages before compression
+	start, end int64 // offsets of the stored pages
+	dataAt     int64 // offset of the first data page; start unless there is a dictionary
+
+	columnIndex, offsetIndex section
+	sums                     int // entry of the chunk's first page in the table of checksums
+	pageCount                int // number of pages by that table, the dictionary's included
+
+	ordered bool // bounds have the order of the type
+	// shared is set if other columns read lengths from this chunk. Then all cursors share
+	// the last page that was loaded.
+	shared bool
+
+	mu    sync.Mutex
+	pages []partPage
+	words *words
+	last  *loadedPage
+	held  int64 // bytes of last that are accounted for
+}
+
+// section is a range of bytes in the file.
+type section struct{ offset, size int64 }
+
+func (s section) end() int64 { return s.offset + s.size }
+
+// partPage is a data page of a chunk.
+type partPage struct {
+	offset      int64
+	size        int64 // with the header
+	first, rows int64
+	text        int64 // bytes of BYTE_ARRAY values without lengths; -1 if unknown
+}
+
+// addChunks checks the row group, and adds its column chunks.
+func (p *part) addChunks(meta *parquet.FileMetaData) error {
+	//guard: refuses several row groups
+	if len(meta.RowGroups) > 1 {
+		return damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "a file of %d row groups, expected one", len(meta.RowGroups))
+	}
+	p.chunks = make([]partChunk, len(p.tree.leaves))
+	for i := range p.chunks {
+		p.chunks[i].leaf = &p.tree.leaves[i]
+	}
+	for col, leaf := range p.tree.leafOf {
+		if p.tree.leaves[leaf].number != col {
+			p.chunks[leaf].shared = true
+		}
+	}
+	if len(meta.RowGroups) == 0 {
+		//guard: rejects rows without a row group
+		if p.rows != 0 {
+			return damage.New(damage.Count, p.file.Name(), p.footerAt, "no row group, but %d rows", p.rows)
+		}
+		return p.checkSums(0)
+	}
+	g := &meta.RowGroups[0]
+	//guard: rejects a row group with other rows than the file
+	if g.NumRows != p.rows {
+		return damage.New(damage.Count, p.file.Name(), p.footerAt, "the row group has %d rows, the file %d", g.NumRows, p.rows)
+	}
+	//guard: rejects other column chunks than the schema's
+	if len(g.Columns) != len(p.chunks) {
+		return damage.New(damage.Count, p.file.Name(), p.footerAt, "%d column chunks, the schema has %d leaves", len(g.Columns), len(p.chunks))
+	}
+	sums := 0
+	for i := range p.chunks {
+		c := &p.chunks[i]
+		if err := p.addChunk(c, &g.Columns[i]); err != nil {
+			return err
+		}
+		c.ordered = i < len(meta.ColumnOrders) && isTypeOrder(meta.ColumnOrders[i])
+		c.sums = sums
+		sums += c.pageCount
+		for _, index := range []section{c.columnIndex, c.offsetIndex} {
+			if index.size > 0 {
+				sums++
+			}
+		}
+	}
+	return p.checkSums(sums)
+}
+
+// checkSums checks the size of the table of checksums.
+func (p *part) checkSums(sums int) error {
+	//guard: rejects a table of checksums for other pages
+	if p.seal.size >= 0 && p.seal.size != 4*int64(sums) {
+		return damage.New(damage.Header, p.file.Name(), p.footerAt, "a table of %d bytes, the column chunks have %d checksums", p.seal.size, sums)
+	}
+	return nil
+}
+
+// addChunk checks the column chunk of a leaf and adds it.
+func (p *part) addChunk(c *partChunk, from *parquet.ColumnChunk) error {
+	m := &from.MetaData
+	fail := func(kind damage.Kind, reason string, args ...any) error {
+		return p.damaged(c, -1, kind, p.footerAt, reason, args...)
+	}
+	switch {
+	//guard: refuses columns in other files
+	case from.FilePath != "":
+		return fail(damage.Unsupported, "the column is in the file %q", from.FilePath)
+	//guard: refuses encrypted columns
+	case from.CryptoMetadata.Value != nil || from.EncryptedColumnMetadata != nil:
+		return fail(damage.Unsupported, "the column is encrypted")
+	//guard: refuses codecs that cannot be decoded
+	case !knownCodec(m.Codec):
+		return fail(damage.Unsupported, "the codec %v (%d)", m.Codec, int32(m.Codec))
+	//guard: rejects a chunk of another type
+	case m.Type != c.leaf.physical:
+		return fail(damage.Schema, "the column chunk has the type %v, the schema %v", m.Type, c.leaf.physical)
+	//guard: rejects a chunk of another column
+	case !equalPaths(m.PathInSchema, c.leaf.path):
+		return fail(damage.Schema, "the column chunk has the path %.200q, the schema %.200q", m.PathInSchema, c.leaf.path)
+	//guard: rejects a chunk without an entry for each row
+	case m.NumValues < p.rows || c.leaf.rep == 0 && m.NumValues != p.rows:
+		return fail(damage.Count, "the column chunk has %d values and nulls, the file %d rows", m.NumValues, p.rows)
+	}
+	c.codec, c.entries, c.raw, c.dataAt = m.Codec, m.NumValues, m.TotalUncompressedSize, m.DataPageOffset
+	if c.start = c.dataAt; m.DictionaryPageOffset > 0 && m.DictionaryPageOffset < c.dataAt {
+		c.start = m.DictionaryPageOffset
+	}
+	c.end = c.start + m.TotalCompressedSize
+	c.columnIndex = section{from.ColumnIndexOffset, int64(from.ColumnIndexLength)}
+	c.offsetIndex = section{from.OffsetIndexOffset, int64(from.OffsetIndexLength)}
+	for _, s := range m.EncodingStats {
+		//guard: rejects a negative number of pages
+		if s.Count < 0 {
+			return fail(damage.Count, "%d pages of the type %v", s.Count, s.PageType)
+		}
+		c.pageCount += int(s.Count)
+	}
+	return p.checkPlaces(c)
+}
+
+// checkPlaces checks that the parts of a chunk are within the file.
+func (p *part) checkPlaces(c *partChunk) error {
+	for _, s := range []section{{c.start, c.end - c.start}, {c.dataAt, c.end - c.dataAt}, c.columnIndex, c.offsetIndex} {
+		//guard: rejects pages or indexes outside the file
+		if s.size < 0 || s.size > 0 && (s.offset < int64(len(magic)) || s.offset > p.footerAt-s.size) {
+			return p.damaged(c, -1, damage.Size, p.footerAt, "%d bytes at %d, expected them between %d and %d", s.size, s.offset, len(magic), p.footerAt)
+		}
+	}
+	//guard: rejects a negative size
+	if c.raw < 0 {
+		return p.damaged(c, -1, damage.Size, p.footerAt, "%d uncompressed bytes", c.raw)
+	}
+	return nil
+}
+
+func isTypeOrder(o parquet.ColumnOrder) bool {
+	_, ok := o.Value.(*parquet.TypeDefinedOrder)
+	return ok
+}
+
+func equalPaths(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// damaged returns damage in a chunk. page is the number of a data page, or -1.
+func (p *part) damaged(c *partChunk, page int, kind damage.Kind, at int64, reason string, args ...any) *damage.Error {
+	d := damage.New(kind, p.file.Name(), at, reason, args...)
+	d.Column, d.Block = c.leaf.Name, int64(page)
+	return d
+}
+
+// checkSum compares bytes at an offset with their CRC-32C in the table of checksums.
+func (p *part) checkSum(b []byte, want uint32, at int64, what string) error {
+	//guard: detects changed bytes that Parquet's own checksums do not cover
+	if got := crc32.Checksum(b, castagnoli); got != want {
+		return damage.New(damage.Checksum, p.file.Name(), at, "the %s has the CRC-32C %08x, expected %08x", what, got, want)
+	}
+	return nil
+}
+
+// checkSealed checks bytes of a chunk, whose entry in the table of checksums is i, if the file
+// has the table.
+func (p *part) checkSealed(c *partChunk, i int, b []byte, at int64, what string) error {
+	if p.seal.size < 0 {
+		return nil
+	}
+	want, err := p.sum(c.sums + i)
+	if err == nil {
+		err = p.checkSum(b, want, at, what)
+	}
+	if d, ok := err.(*damage.Error); ok && d.Column == "" {
+		d.Column = c.leaf.Name
+	}
+	return err
+}
+
+// readIndex reads an index of a chunk. sum is its entry in the table of checksums, from the
+// chunk's first one. reserved accounts for the memory.
+func (p *part) readIndex(c *partChunk, s section, sum int, what string, v any, reserved *column.Reservation) error {
+	if err := reserved.Reserve(s.size); err != nil {
+		return fmt.Errorf("%s: a %s of %d bytes: %w", p.file.Name(), what, s.size, err)
+	}
+	b := make([]byte, s.size)
+	if err := damage.ReadFull(p.file, b, s.offset, p.file.Name()); err != nil {
+		return err
+	}
+	if err := p.checkSealed(c, sum, b, s.offset, what); err != nil {
+		return err
+	}
+	err := p.unmarshal(s.offset, b, v, reserved)
+	if d, ok := err.(*damage.Error); ok {
+		d.Column = c.leaf.Name
+	}
+	return err
+}
+
+// pagesOf returns the data pages of a chunk.
+func (p *part) pagesOf(c *partChunk) ([]partPage, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pages == nil && p.rows > 0 {
+		reserved := &column.Reservation{Account: p.memory}
+		defer reserved.ShrinkTo(0)
+		pages, err := p.readPages(c, reserved)
+		if err == nil {
+			err = p.memory.Reserve(int64(len(pages)) * int64(unsafe.Sizeof(partPage{})))
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.pages = pages
+	}
+	return c.pages, nil
+}
+
+// readPages reads the offset index of a chunk.
+func (p *part) readPages(c *partChunk, reserved *column.Reservation) ([]partPage, error) {
+	//guard: refuses a chunk whose pages cannot be found by their rows
+	if c.offsetIndex.size == 0 {
+		return nil, p.damaged(c, -1, damage.Unsupported, p.footerAt, "the column has no offset index")
+	}
+	index, at := new(parquet.OffsetIndex), c.offsetIndex.offset
+	sum := c.pageCount
+	if c.columnIndex.size > 0 {
+		sum++
+	}
+	if err := p.readIndex(c, c.offsetIndex, sum, "offset index", index, reserved); err != nil {
+		return nil, err
+	}
+	n := len(index.PageLocations)
+	dictionary := 0
+	if c.start < c.dataAt {
+		dictionary = 1
+	}
+	switch {
+	//guard: rejects pages without checksums of their headers
+	case p.seal.size >= 0 && n != c.pageCount-dictionary:
+		return nil, p.damaged(c, -1, damage.Count, at, "the offset index has %d pages, the footer %d", n, c.pageCount-dictionary)
+	//guard: rejects rows without a page
+	case n == 0:
+		return nil, p.damaged(c, -1, damage.Count, at, "no pages, but %d rows", p.rows)
+	//guard: rejects sizes of other pages
+	case index.UnencodedByteArrayDataBytes != nil && len(index.UnencodedByteArrayDataBytes) != n:
+		return nil, p.damaged(c, -1, damage.Count, at, "sizes of %d pages, expected %d", len(index.UnencodedByteArrayDataBytes), n)
+	}
+	pages := make([]partPage, n)
+	for i := range pages {
+		l := &index.PageLocations[i]
+		pages[i] = partPage{offset: l.Offset, size: int64(l.CompressedPageSize), first: l.FirstRowIndex, rows: p.rows - l.FirstRowIndex, text: -1}
+		if i > 0 {
+			pages[i-1].rows = l.FirstRowIndex - pages[i-1].first
+		}
+		if index.UnencodedByteArrayDataBytes != nil {
+			pages[i].text = index.UnencodedByteArrayDataBytes[i]
+		}
+	}
+	return pages, p.checkPages(c, pages)
+}
+
+// checkPages checks the places and the rows of pages.
+func (p *part) checkPages(c *partChunk, pages []partPage) error {
+	at, row := c.dataAt, int64(0)
+	for i := range pages {
+		k := &pages[i]
+		//guard: rejects a page outside its chunk
+		if k.offset < at || k.size <= 0 || k.size > c.end-k.offset {
+			return p.damaged(c, i, damage.Size, c.offsetIndex.offset, "a page of %d bytes at %d, expected it between %d and %d", k.size, k.offset, at, c.end)
+		}
+		//guard: rejects pages whose rows do not follow each other
+		if k.first != row || k.rows <= 0 {
+			return p.damaged(c, i, damage.Count, c.offsetIndex.offset, "a page of %d rows from row %d on, expected it to begin with row %d", k.rows, k.first, row)
+		}
+		//guard: rejects a negative size
+		if k.text < -1 {
+			return p.damaged(c, i, damage.Size, c.offsetIndex.offset, "a page with %d bytes of values", k.text)
+		}
+		at, row = k.offset+k.size, row+k.rows
+	}
+	return nil
+}

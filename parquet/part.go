@@ -1,0 +1,329 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	parquet "github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// part implements format.ColumnPart: a file with one row group.
+type part struct {
+	file     format.File
+	version  int
+	rows     int64
+	schema   string
+	pairs    []format.Metadata
+	tree     *tree
+	chunks   []partChunk // by leaf
+	memory   column.Account
+	max      int64 // most bytes of a page
+	footerAt int64
+	seal     seal
+	sealed   sealTable
+	// footer is kept only by a part that is verified or dumped.
+	footer *parquet.FileMetaData
+
+	unverified atomic.Bool
+}
+
+const (
+	// encryptedMagic ends a file whose footer is encrypted.
+	encryptedMagic = "PARE"
+	// maxFooter is far more than the footer of any file whose schema can be read.
+	maxFooter = 256 << 20
+	// firstRead is the size of the first read, at the end of the file. Most footers are smaller.
+	firstRead = 64 << 10
+)
+
+// schemaKeys are the keys of schemas in the metadata, the first choice first. Old versions of
+// parquet-avro wrote the last one.
+var schemaKeys = []string{rowsSchemaKey, schemaKey, "avro.schema"}
+
+// openPart opens a part, which is one file. Errors are *damage.Error, or wrap those of reading.
+func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
+	//guard: rejects a part of several files
+	if len(files) != 1 {
+		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one", len(files))
+	}
+	o = o.EnsureDefaults()
+	p := &part{file: files[0], memory: o.Memory, max: o.MaxBlock}
+	reserved := &column.Reservation{Account: p.memory}
+	defer reserved.ShrinkTo(0)
+	meta, err := p.readFooter(reserved)
+	if err == nil {
+		err = p.use(meta)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// reopen opens the file again, because it may have changed, and keeps the footer. The caller
+// releases the memory that the result reserves of its own account.
+func (p *part) reopen() (again *part, memory *column.Reservation, err error) {
+	memory = &column.Reservation{Account: p.memory}
+	again = &part{file: p.file, memory: memory, max: p.max}
+	if again.footer, err = again.readFooter(memory); err == nil {
+		err = again.use(again.footer)
+	}
+	return again, memory, err
+}
+
+// use keeps what is needed of the footer.
+func (p *part) use(meta *parquet.FileMetaData) (err error) {
+	p.version, p.rows = int(meta.Version), meta.NumRows
+	if err := p.readMetadata(meta); err != nil {
+		return err
+	}
+	if p.tree, err = newTree(p.schema); err != nil {
+		damage.SetFile(err, p.file.Name())
+		return err
+	}
+	if err := p.checkSchema(meta.Schema); err != nil {
+		return err
+	}
+	return p.addChunks(meta)
+}
+
+// readFooter reads the footer and checks the magic at both ends. reserved accounts for the
+// memory of the result.
+func (p *part) readFooter(reserved *column.Reservation) (*parquet.FileMetaData, error) {
+	size, name := p.file.Size(), p.file.Name()
+	//guard: rejects a file too short for its magics
+	if size < int64(len(magic)+trailer) {
+		return nil, damage.New(damage.Truncated, name, size, "a file of %d bytes, expected at least %d", size, len(magic)+trailer)
+	}
+	var head [len(magic)]byte
+	if err := damage.ReadFull(p.file, head[:], 0, name); err != nil {
+		return nil, err
+	}
+	tail := make([]byte, min(size, firstRead))
+	if err := damage.ReadFull(p.file, tail, size-int64(len(tail)), name); err != nil {
+		return nil, err
+	}
+	frame := tail[len(tail)-trailer:]
+	if err := p.checkMagic(head[:], frame[4:]); err != nil {
+		return nil, err
+	}
+	length := int64(binary.LittleEndian.Uint32(frame))
+	need := length + int64(trailer)
+	//guard: rejects a footer that begins before the file
+	if need > size-int64(len(magic)) {
+		return nil, damage.New(damage.Truncated, name, size-int64(trailer), "a footer of %d bytes in a file of %d", length, size)
+	}
+	//guard: bounds the size of a footer
+	if length > maxFooter {
+		return nil, damage.New(damage.Unsupported, name, size-int64(trailer), "a footer of %d bytes exceeds the limit of %d", length, maxFooter)
+	}
+	if int64(len(tail)) < need {
+		if err := reserved.Reserve(need); err != nil {
+			return nil, fmt.Errorf("%s: a footer of %d bytes: %w", name, length, err)
+		}
+		tail = make([]byte, need)
+		if err := damage.ReadFull(p.file, tail, size-need, name); err != nil {
+			return nil, err
+		}
+	}
+	p.footerAt = size - need
+	return p.parseFooter(tail[int64(len(tail))-need:len(tail)-trailer], reserved)
+}
+
+// checkMagic checks the first and the last four bytes of the file.
+func (p *part) checkMagic(head, tail []byte) error {
+	at := p.file.Size() - int64(len(magic))
+	switch {
+	//guard: refuses a file whose footer is encrypted
+	case string(tail) == encryptedMagic:
+		return damage.New(damage.Unsupported, p.file.Name(), at, "the footer is encrypted")
+	//guard: rejects a file that is not a whole Parquet file
+	case string(tail) != magic:
+		return damage.New(damage.Magic, p.file.Name(), at, "found %q, expected %q", tail, magic)
+	//guard: rejects a file that does not begin as Parquet
+	case string(head) != magic:
+		return damage.New(damage.Magic, p.file.Name(), 0, "found %q, expected %q", head, magic)
+	}
+	return nil
+}
+
+// parseFooter parses the footer and checks it against its checksum.
+func (p *part) parseFooter(b []byte, reserved *column.Reservation) (*parquet.FileMetaData, error) {
+	meta := new(parquet.FileMetaData)
+	if err := p.unmarshal(p.footerAt, b, meta, reserved); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.seal, err = readSeal(p.file.Name(), p.footerAt, b, meta); err != nil {
+		return nil, err
+	}
+	//guard: rejects a table that begins before the file
+	if p.seal.size > p.footerAt-int64(len(magic)) {
+		return nil, damage.New(damage.Size, p.file.Name(), p.footerAt, "a table of %d bytes before the footer at %d", p.seal.size, p.footerAt)
+	}
+	switch {
+	//guard: refuses encrypted columns
+	case meta.EncryptionAlgorithm.Value != nil:
+		return nil, damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "the file is encrypted")
+	//guard: rejects a negative number of rows
+	case meta.NumRows < 0:
+		return nil, damage.New(damage.Count, p.file.Name(), p.footerAt, "%d rows", meta.NumRows)
+	}
+	return meta, nil
+}
+
+// unmarshal reads a document that must fill b. It reserves the memory that the document needs.
+func (p *part) unmarshal(at int64, b []byte, v any, reserved *column.Reservation) error {
+	if err := reserved.Reserve(documentMemory(b, reflect.TypeOf(v).Elem())); err != nil {
+		return fmt.Errorf("%s: a document of %d bytes at offset %d: %w", p.file.Name(), len(b), at, err)
+	}
+	n, err := unmarshal(p.file.Name(), at, b, v)
+	//guard: rejects bytes after a document
+	if err == nil && n != len(b) {
+		err = damage.New(damage.Trailing, p.file.Name(), at+int64(n), "%d bytes after a document", len(b)-n)
+	}
+	return err
+}
+
+// readMetadata keeps the metadata, and finds the schema of the rows.
+func (p *part) readMetadata(meta *parquet.FileMetaData) error {
+	best := len(schemaKeys)
+	for _, kv := range meta.KeyValueMetadata {
+		p.pairs = append(p.pairs, format.Metadata{Key: kv.Key, Value: []byte(kv.Value)})
+		if i := slices.Index(schemaKeys, kv.Key); i >= 0 && i < best {
+			best, p.schema = i, kv.Value
+		}
+	}
+	//guard: refuses a file whose rows have no Avro schema
+	if best == len(schemaKeys) {
+		return damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "the footer has no Avro schema (%s)", schemaKey)
+	}
+	for i := range p.pairs {
+		p.pairs[i].Schema = p.pairs[i].Key == schemaKeys[best]
+	}
+	return nil
+}
+
+// checkSchema compares the footer's schema with that of the Avro schema. Annotations may
+// differ.
+func (p *part) checkSchema(got []parquet.SchemaElement) error {
+	want := p.tree.elements
+	//guard: rejects another schema than that of the rows
+	if len(got) != len(want) {
+		return p.badSchema("the schema has %d elements, the Avro schema makes %d", len(got), len(want))
+	}
+	for i := range want {
+		g, w := &got[i], &want[i]
+		same := g.Type == w.Type && g.NumChildren.V == w.NumChildren.V
+		if i > 0 { // the root's name has no meaning
+			same = same && g.Name == w.Name && g.RepetitionType == w.RepetitionType
+		}
+		if w.TypeLength.Valid {
+			same = same && g.TypeLength == w.TypeLength
+		}
+		//guard: rejects values of other types than those of the rows
+		if !same {
+			return p.badSchema("element %d of the schema is %s, the Avro schema makes %s", i, elementText(g), elementText(w))
+		}
+	}
+	return nil
+}
+
+func (p *part) badSchema(reason string, args ...any) error {
+	return damage.New(damage.Schema, p.file.Name(), p.footerAt, reason, args...)
+}
+
+// elementText describes an element of the schema.
+func elementText(e *parquet.SchemaElement) string {
+	text := fmt.Sprintf("%.60q", e.Name)
+	if e.RepetitionType.Valid {
+		text = strings.ToLower(e.RepetitionType.V.String()) + " " + text
+	}
+	if !e.Type.Valid {
+		return fmt.Sprintf("%s with %d children", text, e.NumChildren.V)
+	}
+	text += " " + e.Type.V.String()
+	if e.TypeLength.Valid {
+		text += fmt.Sprintf("(%d)", e.TypeLength.V)
+	}
+	return text
+}
+
+func (p *part) Version() int                { return p.version }
+func (p *part) Rows() int64                 { return p.rows }
+func (p *part) Schema() string              { return p.schema }
+func (p *part) Metadata() []format.Metadata { return p.pairs }
+func (p *part) Unverified() bool            { return p.unverified.Load() }
+
+// Columns returns the columns of the rows. A column that has only lengths, and columns below it,
+// has no codec, because its lengths are in the pages of the first leaf below it.
+func (p *part) Columns() []format.Column {
+	all := make([]format.Column, len(p.tree.mapping.Columns))
+	for i := range all {
+		all[i].Column = p.tree.mapping.Columns[i]
+	}
+	for i := range p.chunks {
+		c := &p.chunks[i]
+		all[c.leaf.number].Codec = codecText(c.codec)
+		all[c.leaf.number].Indexed = c.columnIndex.size > 0
+		if p.seal.size >= 0 {
+			all[c.leaf.number].Checksum = "crc-32"
+		}
+	}
+	return all
+}
+
+func (p *part) Cursor(col int) (format.Cursor, error) {
+	if col < 0 || col >= len(p.tree.mapping.Columns) {
+		return nil, fmt.Errorf("parquet: column %d of %d", col, len(p.tree.mapping.Columns))
+	}
+	return p.cursor(col), nil
+}
+
+// sealTable is the table of checksums before the footer. It is read when it is needed.
+type sealTable struct {
+	mu    sync.Mutex
+	table []byte
+}
+
+// sum returns entry i of the table of checksums. The file must have the table.
+func (p *part) sum(i int) (uint32, error) {
+	t := &p.sealed
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.table == nil {
+		table, err := p.readSums()
+		if err != nil {
+			return 0, err
+		}
+		t.table = table
+	}
+	return binary.LittleEndian.Uint32(t.table[4*i:]), nil
+}
+
+// readSums reads the table of checksums.
+func (p *part) readSums() ([]byte, error) {
+	at := p.footerAt - p.seal.size
+	if err := p.memory.Reserve(p.seal.size); err != nil {
+		return nil, fmt.Errorf("%s: a table of %d bytes: %w", p.file.Name(), p.seal.size, err)
+	}
+	table := make([]byte, p.seal.size)
+	err := damage.ReadFull(p.file, table, at, p.file.Name())
+	if err == nil {
+		err = p.checkSum(table, p.seal.crc, at, "table of checksums")
+	}
+	if err != nil {
+		p.memory.Release(p.seal.size)
+		return nil, err
+	}
+	return table, nil
+}

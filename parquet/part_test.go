@@ -1,0 +1,537 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// smallPages limits pages to a size that is enough for most parts.
+var smallPages = format.OpenOptions{MaxBlock: 4 << 20}
+
+const smallSchema = `{"type":"record","name":"R","fields":[
+	{"name":"id","type":"long"},
+	{"name":"ok","type":"boolean"},
+	{"name":"score","type":["null","double"]},
+	{"name":"name","type":"string"},
+	{"name":"suit","type":{"type":"enum","name":"S","symbols":["spades","hearts"]}},
+	{"name":"price","type":{"type":"fixed","name":"P","size":3,"logicalType":"decimal","precision":5,"scale":2}},
+	{"name":"hops","type":{"type":"array","items":{"type":"record","name":"H","fields":[
+		{"name":"port","type":"int"},{"name":"none","type":"null"},{"name":"tags","type":{"type":"array","items":"null"}},
+		{"name":"host","type":["string","null"]}]}}}]}`
+
+// smallRows returns n rows of smallSchema, with ascending ids.
+func smallRows(n int) (rows [][]byte) {
+	for i := range n {
+		row := append(binary.AppendVarint(nil, int64(i)), byte(i&1))
+		if i%3 == 0 {
+			row = append(row, 0)
+		} else {
+			row = append(row, 2, 0, 0, 0, 0, 0, 0, byte(i), 0x40)
+		}
+		row = append(row, byte(2*(i%16)))
+		row = append(row, "abcdefghijklmnop"[:i%16]...)
+		row = append(row, byte(2*(i&1)), 0, byte(i), byte(i))
+		if i%4 > 0 {
+			row = append(row, byte(2*(i%4)))
+			for k := range i % 4 {
+				row = append(row, byte(2*k), 4, 0)
+				if k == 1 {
+					row = append(row, 2)
+				} else {
+					row = append(row, 0, 6, 'a', 'b', byte('0'+i%10))
+				}
+			}
+		}
+		rows = append(rows, append(row, 0))
+	}
+	return rows
+}
+
+// smallFile returns a file of a few small pages with a codec.
+func smallFile(t testing.TB, codec string) []byte {
+	t.Helper()
+	source := formattest.Rows(t, Format, map[string][]string{optionCompression: {codec}}, smallSchema, smallRows(40), 24)
+	return source.Files(t)[""]
+}
+
+func openFile(b []byte, o format.OpenOptions) (format.Part, error) {
+	return formattest.Open(Format, map[string][]byte{"": b}, o)
+}
+
+func mustOpen(t testing.TB, b []byte) *part {
+	t.Helper()
+	p, err := openFile(b, smallPages)
+	testenv.Must(t, err)
+	return p.(*part)
+}
+
+func isDamage(err error) bool {
+	var d *damage.Error
+	return errors.As(err, &d) && strings.HasPrefix(d.File, "p.parquet")
+}
+
+// checkPart opens a part and calls all its methods. It returns the error of opening or
+// verifying, and requires each error to be damage.
+func checkPart(t testing.TB, b []byte) error {
+	t.Helper()
+	p, err := openFile(b, smallPages)
+	if err != nil {
+		if !isDamage(err) {
+			t.Errorf("open: %v", err)
+		}
+		return err
+	}
+	if err = p.Verify(t.Context()); err != nil && !isDamage(err) {
+		t.Errorf("verify: %v", err)
+	}
+	if err := p.Dump(io.Discard); err != nil && !isDamage(err) {
+		t.Errorf("dump: %v", err)
+	}
+	for i := range p.Columns() {
+		if _, err := p.Blocks(i); err != nil && !isDamage(err) {
+			t.Errorf("blocks: %v", err)
+		}
+		for _, row := range []int64{0, p.Rows() / 2} {
+			if err := readColumn(p, i, row); err != nil && !isDamage(err) && !errors.Is(err, column.ErrFull) {
+				t.Errorf("read: %v", err)
+			}
+		}
+	}
+	return err
+}
+
+// readColumn reads a column from a row on, but not too much of it.
+func readColumn(p format.Part, col int, row int64) error {
+	c, err := p.(format.ColumnPart).Cursor(col)
+	if err == nil {
+		err = c.SeekRow(row)
+	}
+	v := column.Vector{Limit: 1 << 12}
+	for n := 0; err == nil && n < 1000; n++ {
+		v.Reset()
+		_, _, err = c.Read(&v, 1+n)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+var testCodecs = []string{"none", "snappy", "zstd", "gzip", "lz4_raw"}
+
+// A change of any byte is reported.
+func TestFlippedBytes(t *testing.T) {
+	for i, codec := range testCodecs {
+		b := smallFile(t, codec)
+		testenv.Must(t, checkPart(t, b))
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		for i := 0; i < len(b); i += soak.Rounds(1+r.IntN(4), 1) {
+			change := byte(1 + r.IntN(255))
+			b[i] ^= change
+			if err := verifyFile(t, b); !isDamage(err) {
+				t.Errorf("%s, byte %d of %d changed by %#x: %v", codec, i, len(b), change, err)
+			}
+			b[i] ^= change
+		}
+	}
+}
+
+func verifyFile(t testing.TB, b []byte) error {
+	p, err := openFile(b, smallPages)
+	if err != nil {
+		return err
+	}
+	return p.Verify(t.Context())
+}
+
+// The case of the digits of a checksum is not free either.
+func TestFlippedCase(t *testing.T) {
+	b := smallFile(t, "snappy")
+	for i, c := range b {
+		if c < 'a' || c > 'z' {
+			continue
+		}
+		b[i] ^= 0x20
+		if err := verifyFile(t, b); !isDamage(err) {
+			t.Errorf("byte %d of %d, %q: %v", i, len(b), c, err)
+		}
+		b[i] ^= 0x20
+	}
+}
+
+// A change of any byte is reported when the rows are read, or changes none.
+func TestFlippedBytesAndRows(t *testing.T) {
+	b := smallFile(t, "none")
+	want := contents(t, mustOpen(t, b))
+	r := rand.New(rand.NewPCG(2, 2))
+	for i := 0; i < len(b); i += soak.Rounds(1+r.IntN(3), 1) {
+		change := byte(1 + r.IntN(255))
+		b[i] ^= change
+		p, err := openFile(b, smallPages)
+		if err == nil {
+			var got string
+			if got, err = contentsOf(p); err == nil && got != want {
+				t.Errorf("byte %d of %d changed by %#x gives other rows", i, len(b), change)
+			}
+		}
+		if err != nil && !isDamage(err) {
+			t.Errorf("byte %d of %d changed by %#x: %v", i, len(b), change, err)
+		}
+		b[i] ^= change
+	}
+}
+
+func contents(t testing.TB, p format.Part) string {
+	t.Helper()
+	text, err := contentsOf(p)
+	testenv.Must(t, err)
+	return text
+}
+
+// contentsOf returns the values and blocks of all columns as text.
+func contentsOf(p format.Part) (string, error) {
+	text := fmt.Sprint(p.Rows(), p.Schema())
+	for i := range p.Columns() {
+		blocks, err := p.Blocks(i)
+		if err != nil {
+			return "", err
+		}
+		for _, b := range blocks {
+			text += fmt.Sprintf(" %d+%d:%x-%x", b.FirstRow, b.Rows, b.Min, b.Max)
+		}
+		c, err := p.(format.ColumnPart).Cursor(i)
+		for err == nil {
+			var v column.Vector
+			if _, _, err = c.Read(&v, 1000); err == nil {
+				text += fmt.Sprint(vectorText(&v))
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			return "", err
+		}
+	}
+	return text, nil
+}
+
+// A file that is cut anywhere, or continues, is not a file.
+func TestCutFiles(t *testing.T) {
+	b := smallFile(t, "snappy")
+	for n := range b {
+		if checkPart(t, b[:n]) == nil {
+			t.Fatalf("%d of %d bytes are a file", n, len(b))
+		}
+		if n > 0 && n < 64 && checkPart(t, append(bytes.Clone(b), b[:n]...)) == nil {
+			t.Fatalf("%d bytes after the end are not reported", n)
+		}
+	}
+}
+
+func TestDumpHasEveryByte(t *testing.T) {
+	for _, codec := range testCodecs {
+		b := smallFile(t, codec)
+		var out bytes.Buffer
+		testenv.Must(t, mustOpen(t, b).Dump(&out))
+		if got := formattest.Dumped(out.Bytes()); !bytes.Equal(got, b) {
+			t.Errorf("%s: the dump has %d bytes, the file %d", codec, len(got), len(b))
+		}
+		for _, line := range []string{"rest", "belong", "damaged"} {
+			if strings.Contains(out.String(), line) {
+				t.Errorf("%s: the dump has %q", codec, line)
+			}
+		}
+		b[len(b)/3] ^= 1
+		out.Reset()
+		p, err := openFile(b, smallPages)
+		if err != nil {
+			continue
+		}
+		if err := p.Dump(&out); !isDamage(err) || !bytes.Equal(formattest.Dumped(out.Bytes()), b) {
+			t.Errorf("%s: the dump of a damaged file: %v", codec, err)
+		}
+	}
+}
+
+// randomSchema returns a random schema and rows of it, some of which repeat.
+func randomSchema(t testing.TB, r *rand.Rand, n int) (schema string, rows [][]byte) {
+	t.Helper()
+	schema = randavro.Schema(r)
+	parsed, err := shred.ParseSchema(schema)
+	testenv.Must(t, err)
+	rows = make([][]byte, n)
+	for i := range rows {
+		if rows[i], _ = randavro.Pair(r, parsed.Root()); i > 10 && r.IntN(3) == 0 {
+			rows[i] = rows[r.IntN(i)]
+		}
+	}
+	return schema, rows
+}
+
+// Random columns are the same as in Trevni, in any order of reading.
+func TestCursorsAgreeWithTrevni(t *testing.T) {
+	for seed := range soak.Rounds[uint64](30, 300) {
+		r := rand.New(rand.NewPCG(seed, 23))
+		schema, rows := randomSchema(t, r, []int{1, 20, 200, 600}[r.IntN(4)])
+		chosen := map[string][]string{optionCompression: {testCodecs[r.IntN(len(testCodecs))]}}
+		b := formattest.Rows(t, Format, chosen, schema, rows, 50+r.IntN(4000)).Files(t)[""]
+		want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, map[string][]string{"codec": {"null"}}, schema, rows, 1000).Files(t), smallPages)
+		checkAgainst(t, seed, r, b, want, schema)
+		checkAgainst(t, seed, r, newRewriter(t, b, r).file(), want, schema)
+	}
+}
+
+// checkAgainst compares a file with a part of the same rows.
+func checkAgainst(t *testing.T, seed uint64, r *rand.Rand, b []byte, want format.Part, schema string) {
+	t.Helper()
+	p := mustOpen(t, b)
+	if err := p.Verify(t.Context()); err != nil || p.Schema() != schema || p.Rows() != want.Rows() {
+		t.Fatalf("seed %d: %d rows, %v", seed, p.Rows(), err)
+	}
+	cols := formattest.Mapping(t, schema).Columns
+	for col, c := range p.Columns() {
+		if !reflect.DeepEqual(c.Column, cols[col]) {
+			t.Errorf("seed %d: column %+v, want %+v", seed, c.Column, cols[col])
+		}
+		walkCursors(t, seed, r, p, want, col)
+	}
+}
+
+// walkCursors reads two columns to their ends, then moves both cursors in the same way, and
+// compares what they read.
+func walkCursors(t *testing.T, seed uint64, r *rand.Rand, p, want format.Part, col int) {
+	t.Helper()
+	a, err := p.(format.ColumnPart).Cursor(col)
+	testenv.Must(t, err)
+	b, err := want.(format.ColumnPart).Cursor(col)
+	testenv.Must(t, err)
+	name := fmt.Sprintf("seed %d, column %s", seed, p.Columns()[col].Name)
+	left := unitsFrom(t, p, col, 0)
+	for i := range 40 {
+		var x, y int64
+		var errX, errY error
+		var v, w column.Vector
+		n, move := r.IntN(r.IntN(left+1)+1), r.IntN(4)
+		if i == 0 {
+			n, move = left, 2
+		}
+		switch move {
+		case 0:
+			row := r.Int64N(p.Rows() + 1)
+			errX, errY = a.SeekRow(row), b.SeekRow(row)
+			left = unitsFrom(t, p, col, row)
+		case 1:
+			x, errX = a.Skip(int64(n))
+			y, errY = b.Skip(int64(n))
+			left -= n
+		default:
+			x, errX = readMany(a, &v, n)
+			y, errY = readMany(b, &w, n)
+			left -= n
+		}
+		if errX != nil || errY != nil || x != y || !reflect.DeepEqual(vectorText(&v), vectorText(&w)) {
+			t.Fatalf("%s, move %d of %d: %d items and %v (%v), want %d and %v (%v)", name, move, n, x, vectorText(&v), errX, y, vectorText(&w), errY)
+		}
+	}
+	if _, err := a.Skip(int64(left)); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if n, _, err := a.Read(new(column.Vector), 1); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("%s: read at the end: %d, %v", name, n, err)
+	}
+	if _, err := a.Skip(1); !isDamage(err) {
+		t.Errorf("%s: skip beyond the end: %v", name, err)
+	}
+	if n, _, err := a.Read(new(column.Vector), 1); n != 0 || !isDamage(err) {
+		t.Errorf("%s: read after an error: %d, %v", name, n, err)
+	}
+	if a.SeekRow(-1) == nil || a.SeekRow(p.Rows()+1) == nil {
+		t.Errorf("%s: a seek to a row that does not exist succeeds", name)
+	}
+}
+
+// readMany reads n units.
+func readMany(c format.Cursor, v *column.Vector, n int) (items int64, err error) {
+	for n > 0 {
+		read, more, err := c.Read(v, n)
+		if err != nil {
+			return items, err
+		}
+		n, items = n-read, items+int64(more)
+	}
+	return items, nil
+}
+
+// unitsFrom returns the number of units of a column from a row on.
+func unitsFrom(t *testing.T, p format.Part, col int, row int64) (n int) {
+	t.Helper()
+	c, err := p.(format.ColumnPart).Cursor(col)
+	if err == nil {
+		err = c.SeekRow(row)
+	}
+	for err == nil {
+		var v column.Vector
+		var read int
+		read, _, err = c.Read(&v, 1000)
+		n += read
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// vectorText returns the parts of a vector as text. Nil slices are equal to empty ones, and NaN
+// to itself.
+func vectorText(v *column.Vector) []string {
+	offsets := v.Offsets
+	if len(offsets) == 1 {
+		offsets = nil
+	}
+	var floats []uint64
+	for _, f := range v.Floats {
+		floats = append(floats, uint64(math.Float32bits(f)))
+	}
+	for _, f := range v.Doubles {
+		floats = append(floats, math.Float64bits(f))
+	}
+	var all []string
+	for _, part := range []any{v.Lengths, v.Ints, v.Longs, v.Bools, offsets, v.Data, v.Values, floats} {
+		text, _ := json.Marshal(part)
+		if s := string(text); s != "null" && s != `""` {
+			all = append(all, s)
+		} else {
+			all = append(all, "[]")
+		}
+	}
+	return all
+}
+
+// Vectors are not filled beyond their limit, and the next read goes on with the rest.
+func TestFullVectors(t *testing.T) {
+	for _, b := range [][]byte{smallFile(t, "snappy"), newRewriter(t, smallFile(t, "none"), rand.New(rand.NewPCG(4, 4))).file()} {
+		p := mustOpen(t, b)
+		for col, info := range p.Columns() {
+			c, err := p.Cursor(col)
+			testenv.Must(t, err)
+			var all, whole column.Vector
+			units := 0
+			for {
+				v := column.Vector{Limit: 2}
+				n, _, err := c.Read(&v, 100)
+				if errors.Is(err, column.ErrFull) {
+					v = column.Vector{Limit: 6}
+					n, _, err = c.Read(&v, 100)
+				}
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				testenv.Must(t, err)
+				if v.Values > 6 && info.Type != column.Null {
+					t.Errorf("column %s: %d values", info.Name, v.Values)
+				}
+				units += n
+				testenv.Must(t, all.Extend(info.Type, v.Lengths, &v, 0, v.Values))
+			}
+			testenv.Must(t, c.SeekRow(0))
+			_, err = readMany(c, &whole, units)
+			testenv.Must(t, err)
+			if !reflect.DeepEqual(vectorText(&all), vectorText(&whole)) {
+				t.Errorf("column %s: %v, want %v", info.Name, vectorText(&all), vectorText(&whole))
+			}
+		}
+	}
+}
+
+// Memory is reserved for what is read, and released by Verify and Dump. Too little of it is not
+// damage.
+func TestPartMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	schema, rows := randomSchema(t, r, 300)
+	b := formattest.Rows(t, Format, nil, schema, rows, 500).Files(t)[""]
+	var free formattest.Memory
+	p, err := openFile(b, format.OpenOptions{Memory: &free})
+	testenv.Must(t, err)
+	held := free.Held
+	testenv.Must(t, p.Verify(t.Context()), p.Dump(io.Discard))
+	if free.Held != held {
+		t.Errorf("%d bytes held, %d before", free.Held, held)
+	}
+	for limit := free.Peak - 1; limit > 0; limit = limit * 3 / 4 {
+		memory := formattest.Memory{Limit: limit}
+		p, err := openFile(b, format.OpenOptions{Memory: &memory})
+		if err == nil {
+			err = p.Verify(t.Context())
+		}
+		if !errors.Is(err, formattest.ErrMemory) || isDamage(err) {
+			t.Fatalf("with %d bytes: %v", limit, err)
+		}
+		if memory.Held != 0 {
+			t.Fatalf("with %d bytes: %d bytes are held", limit, memory.Held)
+		}
+	}
+}
+
+// Bounds of blocks are bounds of their values.
+func TestBlockBounds(t *testing.T) {
+	p := mustOpen(t, smallFile(t, "snappy"))
+	for col, name := range map[int]string{0: "id", 3: "name"} {
+		blocks, err := p.Blocks(col)
+		testenv.Must(t, err)
+		if len(blocks) < 2 {
+			t.Errorf("%s has %d blocks", name, len(blocks))
+		}
+		for _, b := range blocks {
+			if b.Min == nil || b.Max == nil || b.Rows == 0 || b.StoredSize == 0 || b.RawSize == 0 {
+				t.Errorf("%s: %+v", name, b)
+			}
+			if low, _ := binary.Varint(b.Min); col == 0 && low != b.FirstRow {
+				t.Errorf("%s: %+v begins with %d", name, b, low)
+			}
+			if high, _ := binary.Varint(b.Max); col == 0 && high != b.FirstRow+b.Rows-1 {
+				t.Errorf("%s: %+v ends with %d", name, b, high)
+			}
+		}
+	}
+	for _, col := range []int{1, 4, 5} { // a boolean, an enum, a decimal
+		blocks, err := p.Blocks(col)
+		testenv.Must(t, err)
+		for _, b := range blocks {
+			if b.Min != nil || b.Max != nil {
+				t.Errorf("column %d: %+v", col, b)
+			}
+		}
+	}
+}
+
+// FuzzPart opens and reads arbitrary bytes.
+func FuzzPart(f *testing.F) {
+	r := rand.New(rand.NewPCG(6, 6))
+	for _, codec := range testCodecs {
+		b := smallFile(f, codec)
+		f.Add(b)
+		f.Add(newRewriter(f, b, r).file())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) < 1<<16 {
+			_ = checkPart(t, b)
+		}
+	})
+}

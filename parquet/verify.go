@@ -1,0 +1,480 @@
+package parquet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	parquet "github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// Verify decodes the whole file and checks it: the footer, the indexes, every checksum, page,
+// level and value, all counts and sizes, and that bounds hold. It returns the first damage of each
+// column, joined; errors.As finds a *damage.Error in it. A failing reader or a cancelled ctx ends
+// it at once.
+func (p *part) Verify(ctx context.Context) error {
+	again, memory, err := p.reopen()
+	defer memory.ShrinkTo(0)
+	if err != nil {
+		return err
+	}
+	err = again.verify(ctx)
+	if again.unverified.Load() {
+		p.unverified.Store(true)
+	}
+	return err
+}
+
+func (p *part) verify(ctx context.Context) error {
+	var found damage.Found
+	if err := found.Add(p.verifyRegions()); err != nil {
+		return err
+	}
+	places := make(map[int]placeSum)
+	for i := range p.chunks {
+		p.chunks[i].shared = false // its pages are read once
+		if p.rows == 0 {
+			break
+		}
+		v := newChunkVerifier(p, i, places)
+		err := v.verify(ctx)
+		v.reader.close()
+		p.chunks[i].words = nil
+		if err := found.Add(err); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
+// region is a part of the file.
+type region struct {
+	section
+	kind  regionKind
+	chunk int
+}
+
+type regionKind uint8
+
+const (
+	headRegion regionKind = iota // the magic
+	pagesRegion
+	columnIndexRegion
+	offsetIndexRegion
+	sumsRegion
+	footerRegion
+)
+
+// regions returns the parts of the file, in the order of their offsets.
+func (p *part) regions() []region {
+	all := []region{{section{0, int64(len(magic))}, headRegion, 0}}
+	add := func(kind regionKind, chunk int, s section) {
+		if s.size > 0 {
+			all = append(all, region{s, kind, chunk})
+		}
+	}
+	for i := range p.chunks {
+		c := &p.chunks[i]
+		add(pagesRegion, i, section{c.start, c.end - c.start})
+		add(columnIndexRegion, i, c.columnIndex)
+		add(offsetIndexRegion, i, c.offsetIndex)
+	}
+	if p.seal.size > 0 {
+		add(sumsRegion, 0, section{p.footerAt - p.seal.size, p.seal.size})
+	}
+	add(footerRegion, 0, section{p.footerAt, p.file.Size() - p.footerAt})
+	slices.SortStableFunc(all, func(a, b region) int { return cmp.Compare(a.offset, b.offset) })
+	return all
+}
+
+// verifyRegions checks that the parts of the file do not overlap, and that there is nothing
+// between them. Other writers may leave gaps.
+func (p *part) verifyRegions() error {
+	at := int64(0)
+	for _, r := range p.regions() {
+		//guard: rejects bytes that belong to two parts of the file
+		if r.offset < at {
+			return damage.New(damage.Size, p.file.Name(), r.offset, "a part of %d bytes overlaps the one that ends at %d", r.size, at)
+		}
+		//guard: rejects bytes that belong to nothing
+		if r.offset > at && p.seal.size >= 0 {
+			return p.gap(at, r.offset)
+		}
+		at = r.end()
+	}
+	return nil
+}
+
+func (p *part) gap(from, to int64) error {
+	return damage.New(damage.Trailing, p.file.Name(), from, "%d bytes belong to nothing", to-from)
+}
+
+// placeSum is a checksum of the levels of a place, by the leaf that was verified first.
+type placeSum struct {
+	sum  uint64
+	leaf string
+}
+
+// chunkVerifier verifies a column chunk.
+type chunkVerifier struct {
+	p      *part
+	c      *partChunk
+	meta   *parquet.ColumnMetaData
+	index  *parquet.ColumnIndex // nil if there is none
+	places map[int]placeSum     // by column
+
+	reader pageReader
+	levels levelReader
+	around []aroundSum
+	values valueVerifier
+	pages  map[parquet.PageEncodingStats]int32 // numbers of pages by their kind
+	page   pageCounts
+	whole  pageCounts
+	raw    int64 // bytes of all pages before compression, with their headers
+	growth damage.Growth
+}
+
+// aroundSum is a checksum of the levels of a place around the leaf.
+type aroundSum struct {
+	column int
+	levelPair
+	sum uint64
+}
+
+// pageCounts counts the entries of a page, or of a chunk.
+type pageCounts struct {
+	entries, rows, nulls, text int64
+	reps, defs                 []int64 // entries of each level
+}
+
+func (k *pageCounts) reset() {
+	k.entries, k.rows, k.nulls, k.text = 0, 0, 0, 0
+	clear(k.reps)
+	clear(k.defs)
+}
+
+func (k *pageCounts) add(o *pageCounts) {
+	k.entries, k.rows, k.nulls, k.text = k.entries+o.entries, k.rows+o.rows, k.nulls+o.nulls, k.text+o.text
+	for i, n := range o.reps {
+		k.reps[i] += n
+	}
+	for i, n := range o.defs {
+		k.defs[i] += n
+	}
+}
+
+func newChunkVerifier(p *part, i int, places map[int]placeSum) *chunkVerifier {
+	c := &p.chunks[i]
+	l := c.leaf
+	v := &chunkVerifier{
+		p: p, c: c, meta: &p.footer.RowGroups[0].Columns[i].MetaData, places: places,
+		reader: pageReader{p: p, c: c}, values: newValueVerifier(l), pages: make(map[parquet.PageEncodingStats]int32),
+	}
+	v.growth.Stored = p.file.Size()
+	v.levels.repetition.most, v.levels.definition.most = uint32(l.rep), uint32(l.def)
+	for _, k := range []*pageCounts{&v.page, &v.whole} {
+		k.reps, k.defs = make([]int64, l.rep+1), make([]int64, l.def+1)
+	}
+	columns := p.tree.mapping.Columns
+	for parent := l.Parent; parent >= 0; parent = columns[parent].Parent {
+		v.around = append(v.around, aroundSum{column: parent, levelPair: pairOf(&columns[parent])})
+	}
+	return v
+}
+
+func (v *chunkVerifier) fail(page int, kind damage.Kind, at int64, reason string, args ...any) error {
+	return v.p.damaged(v.c, page, kind, at, reason, args...)
+}
+
+func (v *chunkVerifier) verify(ctx context.Context) error {
+	pages, err := v.p.pagesOf(v.c)
+	if err != nil {
+		return err
+	}
+	memory := &column.Reservation{Account: v.p.memory}
+	defer memory.ShrinkTo(0)
+	if v.c.columnIndex.size > 0 {
+		if v.index, err = v.p.readBounds(v.c, len(pages), memory); err != nil {
+			return err
+		}
+	}
+	if v.c.start < v.c.dataAt {
+		if err := v.dictionary(); err != nil {
+			return err
+		}
+	}
+	at := v.c.dataAt
+	for i := range pages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		//guard: rejects bytes between pages
+		if k := &pages[i]; k.offset != at {
+			return v.fail(i, damage.Trailing, at, "%d bytes belong to no page", k.offset-at)
+		}
+		at += pages[i].size
+		if err := v.verifyPage(i); err != nil {
+			return err
+		}
+	}
+	//guard: rejects bytes after the pages
+	if at != v.c.end {
+		return v.fail(-1, damage.Trailing, at, "%d bytes belong to no page", v.c.end-at)
+	}
+	if err := v.verifyCounts(); err != nil {
+		return err
+	}
+	return v.verifyPlaces()
+}
+
+// dictionary reads the dictionary.
+func (v *chunkVerifier) dictionary() error {
+	r := pageReader{p: v.p, c: v.c}
+	defer r.close()
+	page, err := r.read(-1, v.c.start, v.c.dataAt-v.c.start, 0)
+	if err != nil {
+		return err
+	}
+	v.count(page)
+	v.values.words, err = v.reader.dictionary()
+	return err
+}
+
+// count counts a page by its kind, and its bytes.
+func (v *chunkVerifier) count(page *loadedPage) {
+	v.raw += int64(page.headSize) + int64(page.head.Raw)
+	v.pages[parquet.PageEncodingStats{PageType: page.head.Type, Encoding: page.encoding}]++
+}
+
+// verifyPage decodes a page and compares it with the indexes.
+func (v *chunkVerifier) verifyPage(i int) error {
+	page, err := v.reader.load(i)
+	if err != nil {
+		return err
+	}
+	k := &v.c.pages[i]
+	v.count(page)
+	v.page.reset()
+	if err := v.verifyLevels(page); err != nil {
+		return v.locate(err, page)
+	}
+	v.values.bounds = v.values.bounds[:0]
+	if v.c.ordered {
+		v.values.bound(v.meta.Statistics.MinValue, v.meta.Statistics.MaxValue)
+		if v.index != nil && !v.index.NullPages[i] {
+			v.values.bound(v.index.MinValues[i], v.index.MaxValues[i])
+		}
+	}
+	v.page.text, err = v.values.verify(page, int(v.page.entries-v.page.nulls))
+	if err != nil {
+		return v.locate(err, page)
+	}
+	//guard: rejects a page with other rows than the index says
+	if v.page.rows != k.rows {
+		return v.fail(i, damage.Count, k.offset, "the page has %d rows, its index says %d", v.page.rows, k.rows)
+	}
+	//guard: rejects a wrong size of strings, by which readers reserve memory
+	if k.text >= 0 && k.text != v.page.text {
+		return v.fail(i, damage.Size, k.offset, "the values have %d bytes, the offset index says %d", v.page.text, k.text)
+	}
+	//guard: rejects a header with another number of nulls
+	if h := &page.head.DataV2; h.Valid && int64(h.V.NumNulls) != v.page.nulls {
+		return v.fail(i, damage.Count, k.offset, "the page has %d nulls, its header says %d", v.page.nulls, h.V.NumNulls)
+	}
+	v.whole.add(&v.page)
+	return v.verifyIndex(i, k.offset)
+}
+
+// locate adds the page to damage that has no place.
+func (v *chunkVerifier) locate(err error, page *loadedPage) error {
+	var d *damage.Error
+	if errors.As(err, &d) && d.File == "" {
+		d.File, d.Column, d.Block, d.Offset = v.p.file.Name(), v.c.leaf.Name, int64(page.number), v.c.pages[page.number].offset
+	}
+	return err
+}
+
+// verifyIndex compares the page that was decoded with the column index.
+func (v *chunkVerifier) verifyIndex(i int, at int64) error {
+	x := v.index
+	if x == nil {
+		return nil
+	}
+	null := v.page.nulls == v.page.entries
+	//guard: rejects an index that takes values for nulls, or the reverse
+	if x.NullPages[i] != null {
+		return v.fail(i, damage.Count, at, "the page has %d values, but its column index says that it has only nulls: %v", v.page.entries-v.page.nulls, x.NullPages[i])
+	}
+	//guard: rejects a wrong number of nulls
+	if i < len(x.NullCounts) && x.NullCounts[i] != v.page.nulls {
+		return v.fail(i, damage.Count, at, "the page has %d nulls, its column index says %d", v.page.nulls, x.NullCounts[i])
+	}
+	for _, h := range []struct {
+		stated, counted []int64
+	}{{x.RepetitionLevelHistogram, v.page.reps}, {x.DefinitionLevelHistogram, v.page.defs}} {
+		n := len(h.counted)
+		//guard: rejects wrong numbers of levels
+		if len(h.stated) > 0 && ((i+1)*n > len(h.stated) || !slices.Equal(h.stated[i*n:(i+1)*n], h.counted)) {
+			return v.fail(i, damage.Count, at, "the column index has other numbers of levels than the page")
+		}
+	}
+	return nil
+}
+
+// verifyLevels counts the entries of a page.
+func (v *chunkVerifier) verifyLevels(page *loadedPage) error {
+	if err := v.levels.reset(page); err != nil {
+		return badLevels(err)
+	}
+	l := &v.levels
+	//guard: refuses pages that divide a row
+	if l.repetition.most > 0 && page.entries > 0 && l.repetition.level != 0 {
+		return bad(damage.Unsupported, "the page begins inside a row")
+	}
+	v.growth.Rows += int64(page.entries)
+	//guard: bounds the work that a few bytes can cause
+	if err := v.growth.Check("", -1); err != nil {
+		return err
+	}
+	var zeros, some [levelWindow]uint32
+	for l.repetition.most == 0 && l.left > 0 {
+		defs := some[:min(l.left, levelWindow)]
+		if err := l.next(defs); err != nil {
+			return badLevels(err)
+		}
+		v.countLevels(zeros[:len(defs)], defs)
+	}
+	for l.entries() > 0 {
+		if _, err := l.fill(); err != nil {
+			return badLevels(err)
+		}
+		v.countLevels(l.reps, l.defs)
+		l.at = len(l.reps)
+	}
+	most := v.c.leaf.def
+	v.page.nulls = v.page.entries - v.page.defs[most]
+	//guard: rejects values of a column that has only nulls
+	if v.values.null && v.page.defs[most] > 0 {
+		return bad(damage.Value, "%d values in a column of nulls", v.page.defs[most])
+	}
+	return nil
+}
+
+func badLevels(err error) error {
+	d := damage.New(damage.Value, "", -1, "the levels cannot be decoded")
+	d.Err = err
+	return d
+}
+
+func (v *chunkVerifier) countLevels(reps, defs []uint32) {
+	k := &v.page
+	for i, def := range defs {
+		k.reps[reps[i]]++
+		k.defs[def]++
+	}
+	k.entries, k.rows = k.entries+int64(len(defs)), k.reps[0]
+	for a := range v.around {
+		place := &v.around[a]
+		for i, def := range defs {
+			if reps[i] <= place.rep {
+				place.sum = (place.sum ^ uint64(reps[i])<<32 ^ uint64(min(def, place.def))) * 0x100000001b3 // as FNV-1
+				place.sum ^= place.sum >> 29
+			}
+		}
+	}
+}
+
+// verifyCounts compares the chunk with the footer.
+func (v *chunkVerifier) verifyCounts() error {
+	m, at := v.meta, v.p.footerAt
+	//guard: rejects a wrong number of entries
+	if v.whole.entries != m.NumValues {
+		return v.fail(-1, damage.Count, at, "the pages have %d values and nulls, the footer says %d", v.whole.entries, m.NumValues)
+	}
+	if v.p.seal.size < 0 {
+		return nil // other writers leave out numbers, which are then 0
+	}
+	//guard: rejects a wrong size
+	if v.raw != m.TotalUncompressedSize {
+		return v.fail(-1, damage.Size, at, "the pages have %d bytes before compression, the footer says %d", v.raw, m.TotalUncompressedSize)
+	}
+	//guard: rejects a wrong number of nulls
+	if m.Statistics.NullCount != v.whole.nulls {
+		return v.fail(-1, damage.Count, at, "the pages have %d nulls, the footer says %d", v.whole.nulls, m.Statistics.NullCount)
+	}
+	s := &m.SizeStatistics
+	//guard: rejects a wrong size of strings
+	if s.UnencodedByteArrayDataBytes != v.whole.text {
+		return v.fail(-1, damage.Size, at, "the values have %d bytes, the footer says %d", v.whole.text, s.UnencodedByteArrayDataBytes)
+	}
+	//guard: rejects wrong numbers of levels
+	if len(s.RepetitionLevelHistogram) > 0 && !slices.Equal(s.RepetitionLevelHistogram, v.whole.reps) ||
+		len(s.DefinitionLevelHistogram) > 0 && !slices.Equal(s.DefinitionLevelHistogram, v.whole.defs) {
+		return v.fail(-1, damage.Count, at, "the footer has other numbers of levels than the pages")
+	}
+	return v.verifyEncodings()
+}
+
+// verifyEncodings compares the numbers of pages and their encodings with the footer.
+func (v *chunkVerifier) verifyEncodings() error {
+	for _, s := range v.meta.EncodingStats {
+		key := parquet.PageEncodingStats{PageType: s.PageType, Encoding: s.Encoding}
+		//guard: rejects a wrong number of pages
+		if n := v.pages[key]; n != s.Count {
+			return v.fail(-1, damage.Count, v.p.footerAt, "%d pages of the type %v with the encoding %v, the footer says %d", n, s.PageType, s.Encoding, s.Count)
+		}
+		delete(v.pages, key)
+	}
+	for key := range v.pages {
+		//guard: rejects pages that the footer does not count
+		return v.fail(-1, damage.Count, v.p.footerAt, "pages of the type %v with the encoding %v, which the footer does not count", key.PageType, key.Encoding)
+	}
+	if v.index == nil {
+		return nil
+	}
+	return v.verifyOrder()
+}
+
+// verifyOrder checks the order of the bounds in the column index.
+func (v *chunkVerifier) verifyOrder() error {
+	x, last := v.index, -1
+	for i, null := range x.NullPages {
+		if null || x.BoundaryOrder == parquet.Unordered {
+			continue
+		}
+		if last >= 0 {
+			low := v.values.order.compare(x.MinValues[last], x.MinValues[i])
+			high := v.values.order.compare(x.MaxValues[last], x.MaxValues[i])
+			if x.BoundaryOrder == parquet.Descending {
+				low, high = -low, -high
+			}
+			//guard: rejects an order that a search would rely on
+			if low > 0 || high > 0 {
+				return v.fail(i, damage.Value, v.c.columnIndex.offset, "the bounds of the page are not %v", x.BoundaryOrder)
+			}
+		}
+		last = i
+	}
+	return nil
+}
+
+// verifyPlaces compares the levels of the places around the leaf with those that other leaves
+// have.
+func (v *chunkVerifier) verifyPlaces() error {
+	for _, a := range v.around {
+		first, ok := v.places[a.column]
+		if !ok {
+			v.places[a.column] = placeSum{a.sum, v.c.leaf.Name}
+			continue
+		}
+		//guard: rejects columns whose levels contradict each other
+		if first.sum != a.sum {
+			return v.fail(-1, damage.Count, -1, "the levels of %q differ from those in column %q", v.p.tree.mapping.Columns[a.column].Name, first.leaf)
+		}
+	}
+	return nil
+}
