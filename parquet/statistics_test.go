@@ -15,7 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-func openFile(t testing.TB, file []byte) *parquet.File {
+func openByOther(t testing.TB, file []byte) *parquet.File {
 	t.Helper()
 	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
 	testenv.Must(t, err)
@@ -64,7 +64,7 @@ func TestOddStatistics(t *testing.T) {
 	for _, blockSize := range []int{150, 4 << 10, 64 << 10} {
 		file := fileOf(t, schema, options{}, blockSize, rows)
 		checkFile(t, schema, rows, file)
-		for i, c := range openFile(t, file).Metadata().RowGroups[0].Columns {
+		for i, c := range openByOther(t, file).Metadata().RowGroups[0].Columns {
 			s := &c.MetaData.Statistics
 			if path := c.MetaData.PathInSchema[0]; (s.MinValue == nil) != (path == "n") || (s.MaxValue == nil) != (path == "n" || path == "s" || path == "b") {
 				t.Errorf("column %d, %s: bounds %x and %x", i, path, s.MinValue, s.MaxValue)
@@ -86,7 +86,7 @@ func TestNaNPage(t *testing.T) {
 	}
 	file := fileOf(t, schema, options{}, 80, rows)
 	checkFile(t, schema, rows, file)
-	for i, c := range openFile(t, file).Metadata().RowGroups[0].Columns {
+	for i, c := range openByOther(t, file).Metadata().RowGroups[0].Columns {
 		if (c.ColumnIndexLength == 0) != (i == 0) || c.OffsetIndexLength == 0 {
 			t.Errorf("column %d: indexes of %d and %d bytes", i, c.ColumnIndexLength, c.OffsetIndexLength)
 		}
@@ -119,7 +119,7 @@ func TestPageCuts(t *testing.T) {
 	}
 	file := fileOf(t, schema, options{}, 16<<20, rows)
 	checkFile(t, schema, rows, file)
-	f := openFile(t, file)
+	f := openByOther(t, file)
 	for i, x := range f.OffsetIndexes() {
 		var got []int64
 		for _, l := range x.PageLocations {
@@ -164,7 +164,7 @@ func TestDictionary(t *testing.T) {
 				file := fileOf(t, schema, options{}, 16<<10, rows)
 				checkFile(t, schema, rows, file)
 				coded, plain := false, false
-				for _, s := range openFile(t, file).Metadata().RowGroups[0].Columns[0].MetaData.EncodingStats {
+				for _, s := range openByOther(t, file).Metadata().RowGroups[0].Columns[0].MetaData.EncodingStats {
 					coded = coded || s.PageType == pq.DataPage && s.Encoding == pq.RLEDictionary
 					plain = plain || s.PageType == pq.DataPage && s.Encoding == pq.Plain
 				}
