@@ -23,6 +23,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -39,7 +40,7 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 
 // formats are the formats of the tests: one with a file per part, one with a file
 // per column.
-var formats = format.Registry{trevni.Format, cfile.Format}
+var formats = format.Registry{trevni.Format, cfile.Format, parquet.Format}
 
 // eachFormat runs a test for each format.
 func eachFormat(t *testing.T, test func(t *testing.T, f format.Format)) {

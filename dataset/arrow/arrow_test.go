@@ -35,11 +35,12 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-var formats = format.Registry{trevni.Format, cfile.Format}
+var formats = format.Registry{trevni.Format, cfile.Format, parquet.Format}
 
 // request returns a job that makes an output of small parts.
 func request(f format.Format, options json.RawMessage, input, dest, temp string) job.Request {

@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/testenv"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -19,7 +20,7 @@ import (
 const hopsSchema = `{"type":"record","name":"M","fields":[{"name":"id","type":"long"},{"name":"hops","type":{"type":"array","items":` +
 	`{"type":"record","name":"H","fields":[{"name":"host","type":"string"},{"name":"port","type":"int"}]}}}]}`
 
-var formats = format.Registry{trevni.Format, cfile.Format}
+var formats = format.Registry{trevni.Format, cfile.Format, parquet.Format}
 
 // files are the contents of a part's files by their names. The name is "" if the
 // part is one file.

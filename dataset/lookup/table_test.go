@@ -26,11 +26,12 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-var formats = format.Registry{trevni.Format, cfile.Format}
+var formats = format.Registry{trevni.Format, cfile.Format, parquet.Format}
 
 // newDataset makes a dataset of messages with indexes.
 func newDataset(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {

@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -35,7 +36,7 @@ func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte
 func formatOptions(codec string) json.RawMessage { return fmt.Appendf(nil, `{"Codec":%q}`, codec) }
 
 // formats are all formats.
-var formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}
+var formats = format.Registry{trevni.Format, cfile.Format, hfile.Format, parquet.Format}
 
 // request returns a request with small row groups, so that a few blocks make several tasks.
 func request(dest string, inputs ...string) Request {
