@@ -7,8 +7,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/golang/snappy"
 	"github.com/klauspost/compress/gzip"
+	snappy "github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	parquet "github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"

@@ -163,7 +163,8 @@ func (d *dumper) page(r *pageReader, page *loadedPage, size int64, err error) {
 	d.until(end, "%d bytes of %v", end-d.At, page.encoding)
 }
 
-// levels dumps the levels of a page. Each kind has a length of so many bytes in front.
+// levels dumps the levels of a page. Each kind follows its length, which has the given number of
+// bytes.
 func (d *dumper) levels(page *loadedPage, length int64) {
 	for _, l := range []struct {
 		name string

@@ -17,8 +17,8 @@ type levelReader struct {
 	levelDecoders
 	repetition, definition levels
 
-	// The window is used only if the leaf has repetition levels: it has the levels of some
-	// entries, of which the first at were passed. window is the state before it.
+	// The window is used only if the leaf has repetition levels. It has the levels of some
+	// entries, and at is how many of these entries were passed. window is the state before it.
 	reps, defs []uint32
 	at         int
 	window     levelDecoders
@@ -111,8 +111,8 @@ func cutShort(err error) error {
 	return err
 }
 
-// next fills dst with the definition levels of the next entries, of which as many are left. The
-// leaf has no repetition levels.
+// next fills dst with the definition levels of the next entries. At least as many entries must be
+// left, and the leaf must have no repetition levels.
 func (l *levelReader) next(dst []uint32) error {
 	l.left -= len(dst)
 	return l.definition.read(&l.def, dst)

@@ -335,7 +335,7 @@ func (r *pageReader) decompress(page *loadedPage, body []byte, size int, at int6
 	return r.decompressAfter(page, nil, body, size, at)
 }
 
-// decompressAfter returns the size bytes of a page, of which levels are not compressed.
+// decompressAfter returns the size bytes of a page. Its levels are not compressed.
 func (r *pageReader) decompressAfter(page *loadedPage, levels, body []byte, size int, at int64) ([]byte, error) {
 	values := size - len(levels)
 	if r.c.codec == parquet.Uncompressed {

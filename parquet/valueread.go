@@ -25,11 +25,16 @@ type valueReader struct {
 	words   *words
 	text    int64 // bytes that strings may still have
 
+	*deltaDecoders               // nil before they are needed
+	scratch        column.Vector // text of an enum, or bytes of BYTE_STREAM_SPLIT in Data
+}
+
+// deltaDecoders decode encodings that are seldom used. They are large.
+type deltaDecoders struct {
 	ints    encoding.DeltaDecoder[int32]
 	longs   encoding.DeltaDecoder[int64]
 	lengths encoding.DeltaLengthDecoder
 	shared  encoding.DeltaBytesDecoder
-	scratch column.Vector // text of an enum, or bytes of BYTE_STREAM_SPLIT in Data
 }
 
 // coding is how the values of a page are read.
@@ -85,34 +90,44 @@ func (v *valueReader) reset(page *loadedPage, w *words, text int64) error {
 	if v.leaf.Type == column.Null {
 		return nil
 	}
-	var err error
-	numbers, texts := v.leaf.physical == parquet.Int32 || v.leaf.physical == parquet.Int64, v.leaf.physical == parquet.ByteArray
 	switch e := page.encoding; {
-	case e == parquet.Plain:
-		v.coding = codedPlain
 	case dictionaryCoded(e):
 		return v.beginWords(page.values)
 	case e == parquet.RLE && v.leaf.physical == parquet.Boolean:
 		return v.beginBits(page.values)
-	case e == parquet.DeltaBinaryPacked && numbers && len(page.values) > 0:
-		if v.coding = codedDelta; v.leaf.physical == parquet.Int32 {
-			err = v.ints.Reset(page.values)
-		} else {
-			err = v.longs.Reset(page.values)
-		}
-	case e == parquet.DeltaLengthByteArray && texts && len(page.values) > 0:
-		v.coding, err = codedLengths, v.lengths.Reset(page.values)
-	case e == parquet.DeltaByteArray && v.leaf.textual() && len(page.values) > 0:
-		v.coding, err = codedShared, v.shared.Reset(page.values)
-	case e == parquet.ByteStreamSplit && !texts && v.leaf.physical != parquet.Boolean:
+	case e == parquet.ByteStreamSplit && v.leaf.width() > 0:
 		v.coding = codedSplit
-	case len(page.values) == 0: // no values, in any encoding
+		return nil
+	case e == parquet.Plain || len(page.values) == 0: // without values, any encoding is good
 		v.coding = codedPlain
+		return nil
+	}
+	return undecodable(v.beginDelta(page))
+}
+
+// beginDelta begins the encodings of differences between values.
+func (v *valueReader) beginDelta(page *loadedPage) error {
+	if v.deltaDecoders == nil {
+		v.deltaDecoders = new(deltaDecoders)
+	}
+	texts := v.leaf.physical == parquet.ByteArray
+	switch e := page.encoding; {
+	case e == parquet.DeltaBinaryPacked && v.leaf.physical == parquet.Int32:
+		v.coding = codedDelta
+		return v.ints.Reset(page.values)
+	case e == parquet.DeltaBinaryPacked && v.leaf.physical == parquet.Int64:
+		v.coding = codedDelta
+		return v.longs.Reset(page.values)
+	case e == parquet.DeltaLengthByteArray && texts:
+		v.coding = codedLengths
+		return v.lengths.Reset(page.values)
+	case e == parquet.DeltaByteArray && v.leaf.textual():
+		v.coding = codedShared
+		return v.shared.Reset(page.values)
 	//guard: refuses encodings that cannot be decoded
 	default:
 		return bad(damage.Unsupported, "the encoding %v (%d) of values of the type %v", e, int32(e), v.leaf.physical)
 	}
-	return undecodable(err)
 }
 
 // beginWords begins indexes of the dictionary.
