@@ -13,8 +13,10 @@
 #   run.sh write IN.avro OUT [CODEC [CHECKSUM]]
 #   run.sh write-all LIST [CODEC [CHECKSUM]]  LIST lines: IN.avro<TAB>OUT
 #   run.sh write-values LIST [CODEC [CHECKSUM]]  the same for records of simple fields, with trevni.values everywhere
-#   run.sh compare LIST                    LIST lines: IN.avro<TAB>PART[<TAB>PART...]; prints PASS|FAIL, file, detail
+#   run.sh compare LIST                    LIST lines: IN.avro<TAB>PART[<TAB>PART...] (Trevni or Parquet); prints PASS|FAIL, file, detail
 #                                          for the rows of all parts together, and each part's structure
+#                                          and, of Parquet files, the indexes of all pages
+#   run.sh selected FILE COLUMN VALUE      of a Parquet file, the rows in pages that can have the value, and all rows
 #   run.sh json LIST                       LIST lines: IN.avro<TAB>ROWS.json, of lines in Avro's JSON encoding; the same
 #   run.sh resolve -                       standard input: WRITER.avsc<TAB>READER.avsc<TAB>DATUM in hexadecimal;
 #                                          prints PASS|FAIL, -, the datum in the reader's schema or the error

@@ -34,6 +34,7 @@ import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.IndexedRecord;
 import org.apache.avro.io.Decoder;
 import org.apache.avro.io.DecoderFactory;
+import org.apache.parquet.hadoop.ParquetReader;
 import org.apache.trevni.BlockTable;
 import org.apache.trevni.ColumnFileMetaData;
 import org.apache.trevni.ColumnFileReader;
@@ -100,6 +101,7 @@ public final class TrevniOracle {
       case "write-values" -> ok = each(list(a[1], in), f -> writeValues(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
       case "resolve" -> ok = Resolving.each(list(a[1], in), out);
       case "json" -> ok = each(list(a[1], in), f -> json(f.get(0), f.get(1)));
+      case "selected" -> out.println(ParquetRows.selected(new File(a[1]), a[2], Long.parseLong(a[3])));
       case "compare" -> ok = each(list(a[1], in), f -> compare(f.get(0), f.subList(1, f.size())));
       default -> throw new IllegalArgumentException("unknown command " + a[0]);
     }
@@ -209,24 +211,61 @@ public final class TrevniOracle {
 
   /** Checks that the rows of the parts, in order, are the rows of the Avro file. */
   private static String compare(File avro, List<File> parts) throws IOException {
-    long n = 0;
-    boolean sameSchema = true;
-    try (FileReader<Object> want = openAvro(avro, null)) {
+    try (FileReader<Object> rows = openAvro(avro, null)) {
+      Wanted want = new Wanted(avro, rows);
       for (File part : parts) {
-        checkStructure(part);
-        try (AvroColumnReader<Object> got = new AvroColumnReader<>(new AvroColumnReader.Params(part))) {
-          sameSchema &= got.getFileSchema().equals(want.getSchema());
-          for (long i = got.getRowCount(); i > 0; i--, n++) {
-            if (!want.hasNext()) throw new Difference(part + " has rows after row " + n + ", the last of " + avro);
-            String w = RowJson.of(want.getSchema(), want.next());
-            String g = RowJson.of(got.getFileSchema(), got.next());
-            if (!w.equals(g)) throw new Difference("row " + n + " of " + part.getName() + ": " + difference(w, g));
-          }
-        }
+        if (ParquetRows.is(part)) compareParquet(part, want);
+        else compareTrevni(part, want);
       }
-      if (want.hasNext()) throw new Difference("rows missing after row " + n);
+      if (rows.hasNext()) throw new Difference("rows missing after row " + want.n);
+      return want.n + " rows" + (want.sameSchema ? "" : ", schema differs");
     }
-    return n + " rows" + (sameSchema ? "" : ", schema differs");
+  }
+
+  private static void compareTrevni(File part, Wanted want) throws IOException {
+    checkStructure(part);
+    try (AvroColumnReader<Object> got = new AvroColumnReader<>(new AvroColumnReader.Params(part))) {
+      want.schemaOf(got.getFileSchema());
+      for (long i = got.getRowCount(); i > 0; i--) want.row(part, got.getFileSchema(), got.next());
+    }
+  }
+
+  private static void compareParquet(File part, Wanted want) throws IOException {
+    String wrong = ParquetRows.wrongIndex(part);
+    if (wrong != null) throw new Difference(part.getName() + ": " + wrong);
+    try (ParquetReader<IndexedRecord> got = ParquetRows.open(part)) {
+      for (IndexedRecord row; (row = got.read()) != null; ) {
+        want.schemaOf(row.getSchema());
+        want.row(part, row.getSchema(), row);
+      }
+    }
+  }
+
+  /** The rows of an Avro file, which other rows are compared with in order. */
+  private static final class Wanted {
+    private final File avro;
+    private final FileReader<Object> rows;
+    private long n;
+    private boolean sameSchema = true;
+    private Schema last;
+
+    Wanted(File avro, FileReader<Object> rows) {
+      this.avro = avro;
+      this.rows = rows;
+    }
+
+    void schemaOf(Schema got) {
+      if (got != last) sameSchema &= got.equals(rows.getSchema());
+      last = got;
+    }
+
+    void row(File part, Schema schema, Object got) {
+      if (!rows.hasNext()) throw new Difference(part + " has rows after row " + n + ", the last of " + avro);
+      String w = RowJson.of(rows.getSchema(), rows.next());
+      String g = RowJson.of(schema, got);
+      if (!w.equals(g)) throw new Difference("row " + n + " of " + part.getName() + ": " + difference(w, g));
+      n++;
+    }
   }
 
   /** Checks that lines in Avro's JSON encoding are the rows of the Avro file. */

@@ -1,0 +1,185 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/soak"
+)
+
+// parquetLimits are the values that a reader of Parquet cannot represent, and what it finds
+// wrong with them. Each names a file with such values.
+var parquetLimits = []struct{ reader, reason, fault, file string }{}
+
+// parquetFault is what a reader finds wrong with the output of a file.
+type parquetFault struct{ reader, text string }
+
+// parquetEntries returns files of the corpus, and files of rows that have every type and of
+// mails, which are written into dir.
+func parquetEntries(t *testing.T, dir string) []entry {
+	t.Helper()
+	limited := map[string]bool{}
+	for _, l := range parquetLimits {
+		limited[l.file] = true
+	}
+	all := realFiles(t, readable, javaRefuses)
+	entries := everyNth(all, 4, 3)
+	chosen := map[string]bool{}
+	for _, e := range entries {
+		chosen[e.file] = true
+	}
+	for _, e := range all {
+		if limited[e.file] && !chosen[e.file] {
+			entries = append(entries, e)
+		}
+	}
+	types, mail := filepath.Join(dir, "all.avro"), filepath.Join(dir, "mail.avro")
+	python(t, "alltypes.py", "make", types)
+	writeMail(t, mail, 5000)
+	return append(entries, entry{file: "all.avro", class: "ok", rows: 3000, path: types}, entry{file: "mail.avro", class: "ok", rows: 5000, path: mail})
+}
+
+// TestParquetCorpus converts real files. Engines must read the values of the input, Java the
+// rows, and cat must return them.
+func TestParquetCorpus(t *testing.T) {
+	needJava(t)
+	t.Parallel()
+	converted := convertAll(t, parquetEntries(t, t.TempDir()), "--format=parquet")
+	t.Run("engines", func(t *testing.T) {
+		t.Parallel()
+		wantLimits(t, converted, engineFaults(t, converted), "fastavro", "statistics", "pyarrow", "DuckDB", "Polars")
+	})
+	t.Run("Java", func(t *testing.T) {
+		t.Parallel()
+		var some []conversion
+		for _, c := range converted {
+			if classes[c.class] == readable {
+				some = append(some, c)
+			}
+		}
+		wantLimits(t, some, javaFaults(t, some), "Java")
+	})
+	t.Run("rows", func(t *testing.T) {
+		t.Parallel()
+		inParallel(len(converted), func(i int) { wantRoundTrip(t, converted[i]) })
+		wantWitnesses(t, converted)
+	})
+}
+
+// TestParquetForms has the engines read files of each compression, and those of an output of
+// several parts.
+func TestParquetForms(t *testing.T) {
+	t.Parallel()
+	entries := parquetEntries(t, t.TempDir())
+	entries = entries[len(entries)-2:]
+	var converted []conversion
+	for _, flags := range everyNth([][]string{
+		{"--compression=none", "--row-group-size=200KiB"},
+		{"--compression=snappy", "--block-size=4KiB"},
+		{"--compression=zstd", "--block-size=16KiB", "--row-group-size=1MiB"},
+		{"--compression=gzip"},
+		{"--compression=lz4_raw", "--row-group-size=500KiB"},
+	}, 2, 0) {
+		for _, c := range convertAll(t, entries, append([]string{"--format=parquet"}, flags...)...) {
+			c.file += " " + strings.Join(flags, " ")
+			converted = append(converted, c)
+		}
+	}
+	wantLimits(t, converted, engineFaults(t, converted))
+}
+
+// TestParquetSkips checks that engines use the statistics of parts, and Java the indexes of
+// pages, to read less for a condition.
+func TestParquetSkips(t *testing.T) {
+	needJava(t)
+	t.Parallel()
+	dir := t.TempDir()
+	python(t, "alltypes.py", "make", dir+"/all.avro")
+	parts := run(t, "convert", "--json", "--format=parquet", "--row-group-size=100KiB", dir+"/all.avro", dir+"/parts").want(t, 0).report(t).parts(dir + "/parts")
+	python(t, "parquetskips.py", parts...)
+
+	pages := run(t, "convert", "--json", "--format=parquet", "--block-size=4KiB", dir+"/all.avro", dir+"/pages").want(t, 0).report(t).parts(dir + "/pages")
+	var selected, rows int
+	answer := java.call(t, "selected", pages[0], "id", "1500")[0]
+	if _, err := fmt.Sscan(answer, &selected, &rows); err != nil || selected < 1 || selected > rows*3/4 {
+		t.Errorf("parquet-java reads pages of %s rows (%v)", answer, err)
+	}
+}
+
+// engineFaults returns what the engines find wrong, by the name of the file.
+func engineFaults(t *testing.T, converted []conversion) map[string][]parquetFault {
+	t.Helper()
+	var list strings.Builder
+	for _, c := range converted {
+		list.WriteString(strings.Join(append([]string{c.path}, c.parts...), "\t") + "\n")
+	}
+	path := filepath.Join(t.TempDir(), "list")
+	must(t, os.WriteFile(path, []byte(list.String()), 0o600))
+	faults := map[string][]parquetFault{}
+	for _, line := range strings.Split(pythonWith(t, []string{"RUST_BACKTRACE=0"}, "python/parquetfiles.py", path), "\n") {
+		f := strings.SplitN(line, "\t", 3)
+		if len(f) == 3 {
+			i, err := strconv.Atoi(f[0])
+			must(t, err)
+			file := converted[i].file
+			faults[file] = append(faults[file], parquetFault{f[1], f[2]})
+		}
+	}
+	return faults
+}
+
+// javaFaults returns what parquet-java finds wrong, by the name of the file.
+func javaFaults(t *testing.T, converted []conversion) map[string][]parquetFault {
+	t.Helper()
+	lines := make([][]string, len(converted))
+	for i, c := range converted {
+		lines[i] = append([]string{c.path}, c.parts...)
+	}
+	faults := map[string][]parquetFault{}
+	for i, v := range java.list(t, lines, "compare", "-") {
+		c := converted[i]
+		if want := fmt.Sprintf("%d rows", c.rows); !v.pass || v.detail != want {
+			faults[c.file] = append(faults[c.file], parquetFault{"Java", v.detail})
+		}
+	}
+	return faults
+}
+
+// wantLimits fails the test unless the faults that readers found are those of parquetLimits,
+// and each limit of these readers was met.
+func wantLimits(t *testing.T, converted []conversion, faults map[string][]parquetFault, readers ...string) {
+	t.Helper()
+	met := make([]bool, len(parquetLimits))
+	limited := map[string]int{}
+	for file, found := range faults {
+		for _, f := range found {
+			known := false
+			for i, l := range parquetLimits {
+				if l.reader == f.reader && strings.Contains(f.text, l.fault) {
+					known = true
+					met[i] = met[i] || l.file == file
+					limited[l.reader]++
+				}
+			}
+			if !known {
+				t.Errorf("%s: %s: %s", file, f.reader, f.text)
+			}
+		}
+	}
+	judged := map[string]bool{}
+	for _, c := range converted {
+		judged[c.file] = true
+	}
+	for i, l := range parquetLimits {
+		for _, r := range readers {
+			if r == l.reader && !met[i] && (judged[l.file] || soak.Full()) {
+				t.Errorf("%s: %s reads it, so this limit is no longer needed: %s", l.file, l.reader, l.reason)
+			}
+		}
+	}
+	t.Logf("%d files; faults of readers, listed: %v", len(converted), limited)
+}
