@@ -93,11 +93,10 @@ def check_types(table, root):
 # Values.
 
 
-def compare_table(table, columns):
-    expect("file", "number of columns", table.num_columns, len(columns))
-    for c, name, chunks in zip(columns, table.column_names, table.columns):
-        expect("file", "column", name, c.path)
-        compare(c, pa.concat_arrays(chunks.chunks) if chunks.num_chunks else pa.array([], chunks.type))
+def compare_column(c, table, i):
+    expect("file", f"name of column {i}", table.column_names[i], c.path)
+    chunks = table.column(i)
+    compare(c, pa.concat_arrays(chunks.chunks) if chunks.num_chunks else pa.array([], chunks.type))
 
 
 def compare(c, array):
@@ -254,21 +253,21 @@ class Judge:
         self.rows = self.values = 0
 
     def judge(self, avro, *parts):
-        """Yields who found a fault, and the fault."""
-        faults = []
+        """Returns the faults, each with who found it."""
+        self.faults = []
+        self.attempt("fastavro", self.compare, avro, parts)
+        return self.faults
 
-        def attempt(who, f, *args):
-            try:
-                return f(*args)
-            except BaseException as e:  # Polars' panics are not Exceptions
-                if isinstance(e, (KeyboardInterrupt, SystemExit)):
-                    raise
-                faults.append((who, f"{e}" if isinstance(e, Fault) else f"{type(e).__name__}: {e}"))
+    def attempt(self, who, f, *args):
+        try:
+            return f(*args)
+        except BaseException as e:  # Polars' panics are not Exceptions
+            if isinstance(e, (KeyboardInterrupt, SystemExit)):
+                raise
+            self.faults.append((who, f"{e}" if isinstance(e, Fault) else f"{type(e).__name__}: {e}"))
+            return None
 
-        attempt("fastavro", self.compare, avro, parts, attempt)
-        return faults
-
-    def compare(self, avro, parts, attempt):
+    def compare(self, avro, parts):
         schema, rows = avrorows.read(avro)
         for part in parts:
             meta = pq.read_metadata(part)
@@ -276,16 +275,17 @@ class Judge:
             columns = avrorows.column(schema.root, some).children
             self.rows += len(some)
             self.values += sum(len(leaf.values) for c in columns for leaf in c.leaves())
-            attempt("statistics", check_statistics, meta, len(some), columns)
+            self.attempt("statistics", check_statistics, meta, len(some), columns)
             for name, engine in self.engines.items():
-                attempt(name, self.compare_part, engine, part, schema.root, columns)
+                table = self.attempt(name, engine.read, part)
+                if table is None:
+                    continue
+                if name == "pyarrow":
+                    self.attempt(name, check_types, table, schema.root)
+                self.attempt(name, expect, "file", "number of columns", table.num_columns, len(columns))
+                for i, c in enumerate(columns):
+                    self.attempt(name, compare_column, c, table, i)
         expect("Avro file", "rows that are in no part", len(list(rows)), 0)
-
-    def compare_part(self, engine, part, root, columns):
-        table = engine.read(part)
-        if isinstance(engine, PyArrow):
-            check_types(table, root)
-        compare_table(table, columns)
 
 
 def main(path):

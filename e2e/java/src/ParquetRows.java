@@ -3,7 +3,6 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import org.apache.avro.generic.GenericData;
 import org.apache.avro.generic.IndexedRecord;
 import org.apache.parquet.ParquetReadOptions;
@@ -34,11 +33,16 @@ final class ParquetRows {
         .build();
   }
 
-  /** Compares the indexes of all pages with their values. Returns what is wrong, or null. */
+  /**
+   * Compares the indexes of all pages with their values. Returns what is wrong, or null. parquet-java's validator says
+   * of each NaN that it is above the maximum, but bounds leave NaN out.
+   */
   static String wrongIndex(File file) throws IOException {
-    List<ColumnIndexValidator.ContractViolation> wrong =
-        ColumnIndexValidator.checkContractViolations(new LocalInputFile(file.toPath()));
-    return wrong.isEmpty() ? null : wrong.size() + " faults of indexes, first: " + wrong.get(0);
+    return ColumnIndexValidator.checkContractViolations(new LocalInputFile(file.toPath())).stream()
+        .map(Object::toString)
+        .filter(violation -> !violation.contains("Actual value in the page: NaN"))
+        .findFirst()
+        .orElse(null);
   }
 
   /** Returns how many rows are in the pages that can have a value by the index of a column of longs, and in all. */
