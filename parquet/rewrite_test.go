@@ -254,3 +254,18 @@ func plainOf(l *leaf, v, text *column.Vector) (b []byte) {
 	}
 	return b
 }
+
+// levelPage replaces a page by one of version 1, which is not compressed, with other levels of up
+// to 1 and 2, and n values of INT32.
+func (w *rewriter) levelPage(h *pq.PageHeader, reps, defs []uint32, n int) (body []byte) {
+	add := func(levels []uint32, width int) {
+		b := encoding.AppendHybrid(nil, levels, width)
+		body = append(binary.LittleEndian.AppendUint32(body, uint32(len(b))), b...)
+	}
+	add(reps, 1)
+	add(defs, 2)
+	body = append(body, make([]byte, 4*n)...)
+	*h = pq.PageHeader{Type: pq.DataPage, UncompressedPageSize: int32(len(body)), CompressedPageSize: int32(len(body))}
+	h.DataPageHeader.Set(pq.DataPageHeader{NumValues: int32(len(defs)), DefinitionLevelEncoding: pq.RLE, RepetitionLevelEncoding: pq.RLE})
+	return body
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	parquet "github.com/parquet-go/parquet-go/format"
@@ -34,13 +35,19 @@ func (p *part) verify(ctx context.Context) error {
 	if err := found.Add(p.verifyRegions()); err != nil {
 		return err
 	}
+	lists := make([][]int, len(p.chunks)) // array columns by the leaf that has their lengths
+	for col, leaf := range p.tree.leafOf {
+		if p.tree.mapping.Columns[col].Array {
+			lists[leaf] = append(lists[leaf], col)
+		}
+	}
 	places := make(map[int]placeSum)
 	for i := range p.chunks {
 		p.chunks[i].shared = false // its pages are read once
 		if p.rows == 0 {
 			break
 		}
-		v := newChunkVerifier(p, i, places)
+		v := newChunkVerifier(p, i, lists[i], places)
 		err := v.verify(ctx)
 		v.reader.close()
 		p.chunks[i].words = nil
@@ -130,6 +137,7 @@ type chunkVerifier struct {
 	reader pageReader
 	levels levelReader
 	around []aroundSum
+	lists  []*cursor // of the columns whose lengths are in this chunk, without values
 	values valueVerifier
 	pages  map[parquet.PageEncodingStats]int32 // numbers of pages by their kind
 	page   pageCounts
@@ -167,7 +175,7 @@ func (k *pageCounts) add(o *pageCounts) {
 	}
 }
 
-func newChunkVerifier(p *part, i int, places map[int]placeSum) *chunkVerifier {
+func newChunkVerifier(p *part, i int, lists []int, places map[int]placeSum) *chunkVerifier {
 	c := &p.chunks[i]
 	l := c.leaf
 	v := &chunkVerifier{
@@ -180,6 +188,11 @@ func newChunkVerifier(p *part, i int, places map[int]placeSum) *chunkVerifier {
 		k.reps, k.defs = make([]int64, l.rep+1), make([]int64, l.def+1)
 	}
 	columns := p.tree.mapping.Columns
+	for _, col := range lists {
+		list := p.cursor(col)
+		list.own = false
+		v.lists = append(v.lists, list)
+	}
 	for parent := l.Parent; parent >= 0; parent = columns[parent].Parent {
 		v.around = append(v.around, aroundSum{column: parent, levelPair: pairOf(&columns[parent])})
 	}
@@ -261,6 +274,9 @@ func (v *chunkVerifier) verifyPage(i int) error {
 	v.page.reset()
 	if err := v.verifyLevels(page); err != nil {
 		return v.locate(err, page)
+	}
+	if err := v.verifyLists(page); err != nil {
+		return err
 	}
 	v.values.bounds = v.values.bounds[:0]
 	if v.c.ordered {
@@ -360,6 +376,23 @@ func (v *chunkVerifier) verifyLevels(page *loadedPage) error {
 	//guard: rejects values of a column that has only nulls
 	if v.values.null && v.page.defs[most] > 0 {
 		return bad(damage.Value, "%d values in a column of nulls", v.page.defs[most])
+	}
+	return nil
+}
+
+// verifyLists reads all lengths of a page.
+func (v *chunkVerifier) verifyLists(page *loadedPage) error {
+	var lengths [skippedLengths]int32
+	for _, c := range v.lists {
+		c.pages, c.page = v.c.pages, page
+		if err := c.levels.reset(page); err != nil {
+			return c.undecodable(err)
+		}
+		for c.levels.entries() > 0 {
+			if _, _, err := c.lengths(lengths[:0], len(lengths), math.MaxInt); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -79,8 +79,8 @@ func (v *valueVerifier) verify(page *loadedPage, n int) (text int64, err error) 
 	if err := v.reader.reset(page, v.words, math.MaxInt64); err != nil {
 		return 0, err
 	}
-	if v.words != nil {
-		v.seen = append(v.seen[:0], make([]uint64, v.words.count/64+1)...)
+	if v.reader.coding == codedWords {
+		v.seen = append(v.seen[:0], make([]uint64, v.reader.words.count/64+1)...)
 	}
 	for n > 0 {
 		some, more := min(n, levelWindow), int64(0)
@@ -111,8 +111,8 @@ func (v *valueVerifier) verifyWords(n int) (text int64, err error) {
 	}
 	for _, i := range some[:n] {
 		//guard: rejects an index without a value
-		if int64(i) >= int64(v.words.count) {
-			return 0, bad(damage.Value, "the index %d, but the dictionary has %d values", i, v.words.count)
+		if int64(i) >= int64(v.reader.words.count) {
+			return 0, bad(damage.Value, "the index %d, but the dictionary has %d values", i, v.reader.words.count)
 		}
 		word := v.word(int(i))
 		if v.leaf.physical == parquet.ByteArray {
@@ -130,7 +130,7 @@ func (v *valueVerifier) verifyWords(n int) (text int64, err error) {
 
 // word returns a word of the dictionary as statistics have it.
 func (v *valueVerifier) word(i int) []byte {
-	switch w := v.words; {
+	switch w := v.reader.words; {
 	case w.places != nil:
 		return w.text[w.places[i] : w.places[i+1]-4]
 	case w.text != nil:
