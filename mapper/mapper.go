@@ -101,7 +101,7 @@ type Stats struct {
 	Rows   int64
 	Losses []Loss
 	// InvalidUTF8 counts string values that are not UTF-8. They were copied
-	// unchanged.
+	// unchanged. If the format requires UTF-8, the first one ends the task.
 	InvalidUTF8 int64
 	// Inexact counts values that the resolution could not keep unchanged.
 	Inexact shred.Inexact
@@ -124,6 +124,10 @@ func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) 
 			cfg.Workspaces.release(t.workspace)
 			return Stats{}, err
 		}
+	}
+	// Rows with such strings are not damaged, so the trial walk does not refuse them.
+	if w, ok := cfg.Writer.(format.ColumnWriter); ok && w.RequiresUTF8() {
+		t.shredder.RequireUTF8()
 	}
 	err := t.run(ctx)
 	return t.stats, err

@@ -22,6 +22,8 @@ type split struct{}
 func (split) Memory(_, _ int) int64 { return 0 }
 func (split) Layout() column.Layout { return column.Split }
 
+func (split) RequiresUTF8() bool { return false }
+
 func (split) NewRowGroup(_ string, cols []column.Column, _ int) (format.RowGroup, error) {
 	g := &splitGroup{cols: make([]splitColumn, len(cols))}
 	return g, nil

@@ -55,6 +55,8 @@ type groupWriter struct{ o options }
 
 func (groupWriter) Layout() column.Layout { return column.Levels }
 
+func (groupWriter) RequiresUTF8() bool { return true }
+
 func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
 	return newRowGroup(&w.o, schema, cols, blockSize)
 }

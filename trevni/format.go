@@ -105,6 +105,8 @@ type groupWriter struct{ o Options }
 
 func (groupWriter) Layout() column.Layout { return column.Interleaved }
 
+func (groupWriter) RequiresUTF8() bool { return false }
+
 func (w groupWriter) NewRowGroup(schema string, cols []column.Column, _ int) (format.RowGroup, error) {
 	return newRowGroup(w.o, schema, cols)
 }

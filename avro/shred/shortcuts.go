@@ -56,8 +56,8 @@ func (s *Shredder) run(ops []op, p, n int) int {
 						o.buf.AppendHead((*[16]byte)(w), size)
 					} else {
 						o.buf.AppendShort(b[p:p+short], size)
-						if !validUTF8(b[p+1 : p+size]) {
-							s.badUTF8++
+						if !validUTF8(b[p+1:p+size]) && !s.countInvalid(p) {
+							return s.failed(o)
 						}
 					}
 					p += size

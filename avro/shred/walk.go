@@ -25,6 +25,7 @@ type Shredder struct {
 	allEmpty  int64  // number of items without bytes in earlier rows
 	places    []int  // begin and end of each key in the last row
 	badUTF8   int64
+	textOnly  bool // a string that is not UTF-8 is an error
 	err       *damage.Error
 }
 
@@ -37,6 +38,20 @@ func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 // InvalidUTF8 returns the number of string values so far that are not UTF-8. They are
 // copied unchanged.
 func (s *Shredder) InvalidUTF8() int64 { return s.badUTF8 }
+
+// RequireUTF8 makes Row fail at a string that is not UTF-8.
+func (s *Shredder) RequireUTF8() { s.textOnly = true }
+
+// countInvalid counts a string at p that is not UTF-8. It returns false with the error set if
+// such strings are refused.
+func (s *Shredder) countInvalid(p int) bool {
+	s.badUTF8++
+	//guard: refuses a string that the format cannot hold
+	if s.textOnly {
+		s.fail(damage.Unsupported, p, "a string is not UTF-8, which the format requires")
+	}
+	return !s.textOnly
+}
 
 // EmptyItems returns the number of array items so far that took no bytes. A row of a few
 // bytes may have a million such items.
@@ -266,8 +281,8 @@ func (s *Shredder) copySized(buf *column.Buffer, p int, text bool) int {
 	}
 	end := start + int(n)
 	value := s.b[start:end]
-	if text && !validUTF8(value) {
-		s.badUTF8++
+	if text && !validUTF8(value) && !s.countInvalid(p) {
+		return -1
 	}
 	if start-p > 1 && s.b[start-1] == 0 {
 		buf.AppendSized(value)

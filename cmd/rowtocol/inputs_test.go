@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -311,4 +313,20 @@ func TestDryRunOfADestination(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "in", "out").want(t, 0, "convert will be refused", "--overwrite replaces the output")
 	rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "--overwrite", "in", "out").want(t, 0).lacks(t, "refused")
 	wantUnchanged(t, dir, before)
+}
+
+// TestFormatRequiresUTF8 checks that a string that is not UTF-8 ends a conversion to a format
+// that cannot hold it, also if damage is skipped, because the row is not damaged.
+func TestFormatRequiresUTF8(t *testing.T) {
+	dir := t.TempDir()
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `{"type":"record","name":"R","fields":[{"name":"id","type":"int"},{"name":"name","type":["null","string"]}]}`, "null", [16]byte{})
+	must(t, err)
+	must(t, w.AppendBlock(3, []byte("\x02\x02\x02a"+"\x04\x02\x04a\xff"+"\x06\x00")))
+	write(t, dir+"/a.avro", file.Bytes())
+	for _, args := range [][]string{nil, {"--on-damage", "skip"}} {
+		rowtocol(t, dir, nil, append([]string{"convert", "--format", "parquet", "a.avro", "out"}, args...)...).
+			want(t, 3, "a.avro", "row 1", "name", "a string is not UTF-8, which the format requires")
+	}
+	rowtocol(t, dir, nil, "convert", "a.avro", "trevni").want(t, 0, "UTF-8")
 }
