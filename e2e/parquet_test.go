@@ -92,6 +92,18 @@ func TestParquetCorpus(t *testing.T) {
 		inParallel(len(converted), func(i int) { wantRoundTrip(t, converted[i]) })
 		wantWitnesses(t, converted)
 	})
+	t.Run("recursive", func(t *testing.T) {
+		t.Parallel()
+		var entries []entry
+		for _, e := range realFiles(t, refused) {
+			if e.class == "recursive" {
+				entries = append(entries, e)
+			}
+		}
+		recursive := convertAll(t, entries, "--format=parquet", "--recursive=bytes")
+		inParallel(len(recursive), func(i int) { wantRoundTrip(t, recursive[i]) })
+		wantWitnesses(t, recursive)
+	})
 }
 
 // TestParquetForms has the engines read files of each compression, and those of an output of

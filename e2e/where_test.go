@@ -10,33 +10,46 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// TestConditionsOfDuckDB selects rows by random conditions, and compares with DuckDB on a
-// Parquet file of the same rows.
+// TestConditionsOfDuckDB selects rows of outputs by random conditions, and compares with
+// DuckDB on a Parquet file of the same rows, or on the output itself.
 func TestConditionsOfDuckDB(t *testing.T) {
 	for seed := range soak.Rounds(1, 8) {
 		dir := t.TempDir()
-		avro, conditions, answers := dir+"/rows.avro", dir+"/conditions.json", dir+"/answers.json"
+		avro, conditions := dir+"/rows.avro", dir+"/conditions.json"
 		python(t, "conditions.py", "make", avro, conditions, strconv.Itoa(2*seed), strconv.Itoa(soak.Rounds(60, 250)))
-		run(t, "convert", "--row-group-size", "100KiB", "--block-size", "4KiB", avro, dir+"/columns").want(t, 0)
-		run(t, "cat", "--to", "parquet", "--output", dir+"/rows.parquet", dir+"/columns").want(t, 0)
-		text, err := os.ReadFile(conditions)
-		must(t, err)
-		var asked [][2]string
-		must(t, json.Unmarshal(text, &asked))
-		answered := make([][]int, len(asked))
-		for i, condition := range asked {
-			answered[i] = []int{}
-			out := run(t, "cat", "--columns", "id", "--to", "csv", "--where", condition[0], dir+"/columns").want(t, 0).stdout
-			for _, line := range strings.Fields(out)[1:] {
-				id, err := strconv.Atoi(line)
-				must(t, err)
-				answered[i] = append(answered[i], id)
+		for _, format := range []string{"trevni", "parquet"} {
+			columns := dir + "/" + format
+			run(t, "convert", "--format", format, "--row-group-size", "100KiB", "--block-size", "4KiB", avro, columns).want(t, 0)
+			parquet := columns + "/*.parquet"
+			if format == "trevni" {
+				parquet = dir + "/rows.parquet"
+				run(t, "cat", "--to", "parquet", "--output", parquet, columns).want(t, 0)
 			}
+			answers := columns + ".json"
+			must(t, os.WriteFile(answers, selectIDs(t, columns, conditions), 0o644))
+			python(t, "conditions.py", "judge", parquet, conditions, answers)
 		}
-		if text, err = json.Marshal(answered); err == nil {
-			err = os.WriteFile(answers, text, 0o644)
-		}
-		must(t, err)
-		python(t, "conditions.py", "judge", dir+"/rows.parquet", conditions, answers)
 	}
+}
+
+// selectIDs returns, as JSON, the ids of the rows that meet each condition of a file.
+func selectIDs(t *testing.T, columns, conditions string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(conditions)
+	must(t, err)
+	var asked [][2]string
+	must(t, json.Unmarshal(text, &asked))
+	answered := make([][]int, len(asked))
+	for i, condition := range asked {
+		answered[i] = []int{}
+		out := run(t, "cat", "--columns", "id", "--to", "csv", "--where", condition[0], columns).want(t, 0).stdout
+		for _, line := range strings.Fields(out)[1:] {
+			id, err := strconv.Atoi(line)
+			must(t, err)
+			answered[i] = append(answered[i], id)
+		}
+	}
+	text, err = json.Marshal(answered)
+	must(t, err)
+	return text
 }

@@ -5,7 +5,7 @@ conditions.py judge ROWS.parquet CONDITIONS.json ANSWERS.json
 
 make writes rows of awkward values with fastavro, and COUNT conditions, each a
 pair of texts. judge has DuckDB answer the second texts from rowtocol's Parquet
-file, and compares with rowtocol's answers to the first.
+file or files, and compares with rowtocol's answers to the first.
 
 Where the two differ on purpose, the SQL expresses rowtocol's meaning: NaN is
 unequal to all and has no order, while in DuckDB it is the greatest number and
@@ -382,7 +382,11 @@ def make(avro, conditions, seed, count):
 def judge(parquet, conditions, answers):
     con = duckdb.connect(config={"threads": 2})
     con.execute("set timezone = 'UTC'")
-    con.execute(f"create table t as from read_parquet('{parquet}')")
+    source = f"read_parquet('{parquet}')"
+    (pair,) = con.execute(f"select typeof(pair) from {source} limit 1").fetchone()
+    named = "case when pair is not null then {'int': pair.member0, 'string': pair.member1} end" if "member0" in pair else "pair"
+    # A view, so that DuckDB can use the statistics of the files for each condition.
+    con.execute(f"create view t as select * replace ({named} as pair, clock::time as clock) from {source}")
     with open(conditions) as f, open(answers) as g:
         asked, answered = json.load(f), json.load(g)
     wrong = selected = 0
