@@ -163,7 +163,7 @@ func sections(file []byte) (out [][]byte) {
 func TestSameBytesWithAnyParallelism(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
 	sums := map[uint32]bool{} // of the rows, which are the same for each format
-	for _, f := range []format.Writer{trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), split{}} {
+	for _, f := range []format.Writer{trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), split{}, leveled{}} {
 		var want map[string][]byte
 		for _, procs := range []int{1, 2, 8} {
 			cfg := config(t, src, f)
@@ -208,20 +208,28 @@ func TestUnknownKey(t *testing.T) {
 func TestRowGroupSizeIsExceededByOneRowAtMost(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
 	const ceiling, row = 400 << 10, 8 << 10
-	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
-	cfg.RowGroupSize = ceiling
-	files, rows, stats := convert(t, cfg, src)
-	var sum int64
-	for _, n := range rows {
-		sum += n
-	}
-	if sum != 3000 || stats.Rows != 3000 {
-		t.Errorf("%d rows out, %d counted, want 3000", sum, stats.Rows)
-	}
-	for name, file := range files {
-		last := name == fmt.Sprintf("part-%d-", len(rows)-1)
-		if len(file) > ceiling+row || (!last && len(file) < ceiling*6/10) {
-			t.Errorf("%s has %d bytes with a row group size of %d", name, len(file), ceiling)
+	for _, f := range []format.Writer{trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), split{}, leveled{}} {
+		cfg := config(t, src, f)
+		cfg.RowGroupSize = ceiling
+		files, rows, stats := convert(t, cfg, src)
+		var sum int64
+		for _, n := range rows {
+			sum += n
+		}
+		if sum != 3000 || stats.Rows != 3000 {
+			t.Errorf("%T: %d rows out, %d counted, want 3000", f, sum, stats.Rows)
+		}
+		sizes := make([]int, len(rows))
+		for name, file := range files {
+			group := 0
+			_, err := fmt.Sscanf(name, "part-%d-", &group)
+			testenv.Must(t, err)
+			sizes[group] += len(file)
+		}
+		for group, size := range sizes {
+			if size > ceiling+row || (group < len(rows)-1 && size < ceiling*6/10) {
+				t.Errorf("%T: row group %d has %d bytes with a row group size of %d", f, group, size, ceiling)
+			}
 		}
 	}
 }

@@ -24,6 +24,11 @@ func (split) Layout() column.Layout { return column.Split }
 
 func (split) RequiresUTF8() bool { return false }
 
+// leveled is like split, but has the layout Levels.
+type leveled struct{ split }
+
+func (leveled) Layout() column.Layout { return column.Levels }
+
 func (split) NewRowGroup(_ string, cols []column.Column, _ int) (format.RowGroup, error) {
 	g := &splitGroup{cols: make([]splitColumn, len(cols))}
 	return g, nil

@@ -279,7 +279,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// What is due depends on the rows alone, not on calls of Size. The values and words of a row are
+// Blocks become due by the rows alone, whether Size is called or not. The values and words of a row are
 // within Growth.
 func TestLevelsAreDueByRows(t *testing.T) {
 	for seed := range uint64(100) {

@@ -16,7 +16,6 @@ const maxEmptyItems = 1 << 20
 // belongs to one goroutine and allocates nothing per row.
 type Shredder struct {
 	ops       []op
-	bufs      *column.Buffers
 	growth    int
 	unbounded bool
 	b         []byte
@@ -27,6 +26,7 @@ type Shredder struct {
 	badUTF8   int64
 	textOnly  bool // a string that is not UTF-8 is an error
 	err       *damage.Error
+	bufs      *column.Buffers
 }
 
 // NewShredder returns a Shredder that fills bufs with rows of the mapping. bufs must be made
@@ -160,10 +160,10 @@ func (s *Shredder) value(o *op, p int) int {
 		return p
 	case opSimpleArray:
 		return s.simpleArray(o, p)
-	case opCounted:
-		return s.counted(o, p)
+	case opEntry, opItem, opList, opNullUnion, opRowEnd:
+		return s.levels(o, p)
 	}
-	return s.levels(o, p)
+	return s.counted(o, p)
 }
 
 // failed adds the op's name to the path of the error that is set, and returns -1.

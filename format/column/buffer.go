@@ -1,6 +1,9 @@
 package column
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Buffers are the open blocks of all columns of a row group. One goroutine fills them. Due
 // lists the columns whose block has reached the block size. The owner finishes these blocks
@@ -8,15 +11,18 @@ import "encoding/binary"
 type Buffers struct {
 	Cols   []Buffer
 	due    []int
+	limit  int      // size at which a block is due
 	spare  [][]byte // free memory in pieces of BlockMemory bytes
 	beyond Memory   // memory of blocks that need more than BlockMemory; nil for the heap
 	layout Layout
 
 	// The other fields are for layout Levels.
 
-	rep      uint32 // repetition level of the next entries, as in a word of levels
-	passed   int    // words that the row has passed to leaves
-	settling bool   // no block becomes due
+	rep      uint32   // repetition level of the next entries, as in a word of levels
+	places   []*place // of columns with columns below them; nil for leaves
+	above    []int32  // Column.Parent of each column
+	passed   int      // words that the row has passed to leaves
+	settling bool     // no block becomes due
 }
 
 // Memory provides blocks with memory beyond BlockMemory.
@@ -32,15 +38,16 @@ type Memory interface {
 // NewBuffers returns one empty buffer per column. A buffer becomes due at
 // blockSize bytes of data, or of lengths.
 func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
-	s := &Buffers{Cols: make([]Buffer, len(cols)), due: make([]int, 0, len(cols)), layout: layout}
+	s := &Buffers{Cols: make([]Buffer, len(cols)), due: make([]int, 0, len(cols)), limit: blockSize, layout: layout}
+	mostWords := int32(min((blockSize+3)/4, math.MaxInt32))
 	for i := range s.Cols {
 		b := &s.Cols[i]
-		*b = Buffer{limit: blockSize, null: cols[i].Type == Null, bitStep: 1, set: s, index: int32(i)}
+		*b = Buffer{null: cols[i].Type == Null, bitStep: 1, set: s, index: int32(i), mostWords: mostWords}
 		switch layout {
 		case Split:
 			b.repeatedLength, b.bitStep = noRepeats, 0
 		case Levels:
-			b.repeatedLength, b.bitStep = noLengths, 0
+			b.repeatedLength, b.bitStep = ofLeaf, 0
 		}
 		b.adopt(nil)
 	}
@@ -89,15 +96,17 @@ func (s *Buffers) Reset() {
 		if c.repeatedLength < noRepeats {
 			c.repeatedLength = 0
 		}
-		if c.place != nil {
-			c.place.shared.reset()
-		}
 		memory := c.data
-		if whole := BlockMemory(c.limit); len(memory) > whole {
+		if whole := BlockMemory(s.limit); len(memory) > whole {
 			s.release(memory, whole)
 			memory = nil
 		}
 		c.adopt(memory)
+	}
+	for _, p := range s.places {
+		if p != nil {
+			p.shared.reset()
+		}
 	}
 	s.due, s.rep, s.passed = s.due[:0], 0, 0
 }
@@ -115,7 +124,7 @@ type Buffer struct {
 	// repeat is the number of pending lengths, which are equal to repeatedLength and not
 	// yet in data. Ones are pending only in a column of type Null, because in other columns
 	// a value follows and ends their repeat. With Split layout repeatedLength is noRepeats,
-	// with layout Levels noLengths.
+	// with layout Levels ofLeaf or ofPlace.
 	repeat         uint32
 	repeatedLength uint32
 	bit            uint8 // bits used in the last byte of data; 0 starts a new byte
@@ -128,11 +137,10 @@ type Buffer struct {
 	// runs are the entries with layout Levels. With Split layout its words are the lengths.
 	runs
 
-	limit         int
-	firstRow      int64
-	index, parent int32
-	set           *Buffers
-	place         *place // nil for a leaf, and unless the layout is Levels
+	firstRow  int64
+	index     int32
+	mostWords int32 // number of words at which the block is due
+	set       *Buffers
 }
 
 const (
@@ -147,9 +155,11 @@ const (
 	// fewBytes, or a quarter of the block size if that is less, is the memory up to which a
 	// block grows on the heap. There, blocks of few values lie close together.
 	fewBytes = 4 << 10
-	// noRepeats is the repeatedLength of the Split layout, noLengths that of layout Levels.
+	// noRepeats is the repeatedLength of the Split layout. ofLeaf and ofPlace are those of
+	// layout Levels.
 	noRepeats = 2
-	noLengths = 3
+	ofLeaf    = 3
+	ofPlace   = 4
 )
 
 // adopt gives an empty buffer its memory.
@@ -167,17 +177,17 @@ func (b *Buffer) atEdge() {
 		b.grow(slack)
 	}
 	b.edge = len(b.data) - slack
-	if b.n >= b.limit {
+	if b.n >= b.set.limit {
 		b.full()
 	} else {
-		b.edge = min(b.edge, b.limit)
+		b.edge = min(b.edge, b.set.limit)
 	}
 }
 
 // grow makes room for more bytes and the slack. Without memory it drops the block's
 // content instead and returns false.
 func (b *Buffer) grow(more int) bool {
-	size, whole := b.n+more+slack, BlockMemory(b.limit)
+	size, whole := b.n+more+slack, BlockMemory(b.set.limit)
 	var data []byte
 	switch last := len(b.set.spare) - 1; {
 	case size > whole:
@@ -185,7 +195,7 @@ func (b *Buffer) grow(more int) bool {
 			b.n = 1 // the block is lost; a boolean may continue in its last byte
 			return false
 		}
-	case size > min(fewBytes, b.limit/4) && last >= 0:
+	case size > min(fewBytes, b.set.limit/4) && last >= 0:
 		data = b.set.spare[last]
 		b.set.spare = b.set.spare[:last]
 	default:
@@ -226,11 +236,11 @@ func (b *Buffer) full() {
 // Size returns upper bounds of the bytes of data and of the number of Lengths that Finish
 // would return now.
 func (b *Buffer) Size() (data, lengths int) {
-	if b.repeatedLength == noLengths {
-		if b.place != nil {
-			return 0, 0
-		}
+	switch b.repeatedLength {
+	case ofLeaf:
 		return b.n, b.runs.len() + b.pending()
+	case ofPlace:
+		return 0, 0
 	}
 	return b.n + pendingRepeatMax, len(b.words)
 }
@@ -317,11 +327,13 @@ func (b *Buffer) AppendBool(value bool) {
 // column of type Null stores only lengths.
 func (b *Buffer) Length(n uint32) {
 	switch {
-	case b.repeatedLength == noRepeats:
+	case b.repeatedLength >= noRepeats:
+		if b.repeatedLength > noRepeats {
+			b.lengthLevels(n)
+			return
+		}
 		b.words = append(b.words, n)
 		b.grown()
-	case b.repeatedLength == noLengths:
-		b.lengthLevels(n)
 	case n == 0 || n == 1 && b.null:
 		if b.repeatedLength != n {
 			b.flushRepeat()
@@ -341,16 +353,35 @@ func (b *Buffer) Absent() {
 	if b.repeatedLength == 0 {
 		b.repeat++
 	} else {
+		b.absentSlowly()
+	}
+}
+
+func (b *Buffer) absentSlowly() {
+	switch b.repeatedLength {
+	case noRepeats:
+		b.words = append(b.words, 0)
+		b.grown()
+	case ofLeaf:
+		if levels := b.now(b.def - 1); b.levels == levels && b.count < maxRun {
+			b.count++
+		} else {
+			b.entry(levels)
+		}
+	default:
 		b.Length(0)
 	}
 }
 
 // Present is Length(1) of a column that is not of type Null, but faster.
 func (b *Buffer) Present() {
-	if b.repeat == 0 && b.repeatedLength == 0 {
+	switch {
+	case b.repeat == 0 && b.repeatedLength == 0:
 		b.bit = 0
 		b.AppendByte(2)
-	} else {
+	case b.repeatedLength == ofLeaf:
+		b.entry(b.now(b.def))
+	default:
 		b.Length(1)
 	}
 }
@@ -385,21 +416,19 @@ func (b *Buffer) writeLength(coded int64) {
 // gets the old memory of dst. nextRow is the number, in the row group, of the first row
 // after the block.
 func (b *Buffer) Finish(nextRow int64, dst *Block) {
-	if b.repeatedLength == noLengths {
+	if b.repeatedLength == ofLeaf {
 		b.finishLevels()
 	} else {
 		b.flushRepeat()
 	}
 	memory := dst.Data
-	if last := len(b.set.spare) - 1; memory == nil && len(b.data) > BlockMemory(b.limit) && last >= 0 {
+	if last := len(b.set.spare) - 1; memory == nil && len(b.data) > BlockMemory(b.set.limit) && last >= 0 {
 		memory = b.set.spare[last] // probably the memory that the block had first
 		b.set.spare = b.set.spare[:last]
 	}
 	dst.Data = b.data[:b.n]
-	if b.place == nil {
-		b.words, dst.Lengths = dst.Lengths[:0], b.words
-	} else {
-		dst.Lengths = dst.Lengths[:0]
+	if dst.Lengths = dst.Lengths[:0]; b.repeatedLength != ofPlace {
+		b.words, dst.Lengths = dst.Lengths, b.words
 	}
 	dst.FirstRow, dst.Rows = b.firstRow, nextRow-b.firstRow
 	b.firstRow, b.bit, b.due = nextRow, 0, false

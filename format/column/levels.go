@@ -99,7 +99,7 @@ func (r *runs) len() int {
 	return len(r.words)
 }
 
-// place is what a column has besides its Buffer if other columns are below it. It has no block.
+// place is what a column has besides its Buffer if other columns are below it.
 // The runs of its Buffer are pending entries for all columns below except the required ones:
 // the nulls since its last value. They are passed down, to the columns directly below, when
 // the place gets a value.
@@ -117,25 +117,28 @@ type place struct {
 
 // link prepares the buffers for layout Levels.
 func (s *Buffers) link(cols []Column) {
+	s.places, s.above = make([]*place, len(cols)), make([]int32, len(cols))
 	for i := range cols {
-		if p := cols[i].Parent; p >= 0 && s.Cols[p].place == nil {
-			s.Cols[p].place = &place{optional: cols[p].Optional}
+		p := cols[i].Parent
+		if s.above[i] = int32(p); p >= 0 && s.places[p] == nil {
+			s.places[p] = &place{optional: cols[p].Optional}
+			s.Cols[p].repeatedLength = ofPlace
 		}
 	}
 	for i := range cols {
 		b, c := &s.Cols[i], &cols[i]
-		b.def, b.rep, b.parent = c.Def, c.Rep, int32(c.Parent)
+		b.def, b.rep = c.Def, c.Rep
 		around := uint16(0)
 		if c.Parent >= 0 {
 			around = cols[c.Parent].Def
 		}
-		if b.place == nil && c.Type == Null && !c.Optional && (!c.Array || c.Def > around+1) {
+		if !b.Place() && c.Type == Null && !c.Optional && (!c.Array || c.Def > around+1) {
 			b.def-- // of type null, or an array of nulls: no entry has a value
 		}
 		if c.Parent < 0 {
 			continue
 		}
-		if p := s.Cols[c.Parent].place; b.place == nil && b.def == around {
+		if p := s.places[c.Parent]; b.required(&s.Cols[c.Parent]) {
 			p.required = append(p.required, b)
 		} else {
 			p.others = append(p.others, b)
@@ -148,7 +151,9 @@ func (s *Buffers) Layout() Layout { return s.layout }
 
 // Place reports whether the column has columns below it and the layout is Levels. Then it has
 // no entries of its own.
-func (b *Buffer) Place() bool { return b.place != nil }
+func (b *Buffer) Place() bool { return b.repeatedLength == ofPlace }
+
+func (b *Buffer) place() *place { return b.set.places[b.index] }
 
 // now returns the levels of an entry that is added now.
 func (b *Buffer) now(def uint16) uint32 {
@@ -164,9 +169,9 @@ func (b *Buffer) lengthLevels(n uint32) {
 	switch {
 	case n == 0:
 		b.absent(b.def - 1)
-	case b.place != nil:
-		if b.place.optional {
-			b.present()
+	case b.Place():
+		if p := b.place(); p.optional {
+			b.present(p)
 		}
 	default:
 		b.entry(b.now(b.def))
@@ -185,7 +190,7 @@ func (b *Buffer) Entry() { b.entry(b.now(b.def)) }
 
 // BeginList begins a list of a Place. EndList must be called at its end, with the result.
 func (b *Buffer) BeginList() (around uint32) {
-	b.place.begun = false
+	b.place().begun = false
 	return b.set.rep
 }
 
@@ -194,11 +199,12 @@ func (b *Buffer) EndList(around uint32) { b.set.rep = around }
 
 // Item begins an item of a list of a Place.
 func (b *Buffer) Item() {
-	if b.place.begun {
+	p := b.place()
+	if p.begun {
 		b.set.rep = uint32(b.rep) << defBits
 	}
-	b.place.begun = true
-	b.present()
+	p.begun = true
+	b.present(p)
 }
 
 // EndRow ends a row with layout Levels. It returns false, and the blocks are lost, if the
@@ -218,47 +224,47 @@ func (b *Buffer) entry(levels uint32) {
 
 // grown is called when a leaf has more words.
 func (b *Buffer) grown() {
-	if 4*len(b.words) >= b.limit {
+	if len(b.words) >= int(b.mostWords) {
 		b.full()
 	}
 }
 
 // absent adds an entry without a value. In a place it is pending.
 func (b *Buffer) absent(def uint16) {
-	levels, p := b.now(def), b.place
-	if p == nil {
+	levels := b.now(def)
+	if !b.Place() {
 		b.entry(levels)
 		return
 	}
+	p := b.place()
 	if b.add(levels) && len(b.words) >= maxPending {
-		b.pass()
+		b.pass(p)
 	}
 	if len(p.required) > 0 && p.shared.add(levels) && len(p.shared.words) >= maxPending {
-		b.share()
+		p.share()
 	}
 }
 
 // present adds a value of a place.
-func (b *Buffer) present() {
+func (b *Buffer) present(p *place) {
 	if b.count > 0 {
-		b.pass()
+		b.pass(p)
 	}
-	if p := b.place; len(p.required) > 0 && p.shared.add(b.now(b.def)) && len(p.shared.words) >= maxPending {
-		b.share()
+	if len(p.required) > 0 && p.shared.add(b.now(b.def)) && len(p.shared.words) >= maxPending {
+		p.share()
 	}
 }
 
 // pass moves the pending entries of a place down to the columns that are not required.
-func (b *Buffer) pass() {
-	for _, c := range b.place.others {
+func (b *Buffer) pass(p *place) {
+	for _, c := range p.others {
 		c.take(&b.runs)
 	}
 	b.reset()
 }
 
 // share moves the shared entries of a place down to the required leaves.
-func (b *Buffer) share() {
-	p := b.place
+func (p *place) share() {
 	for _, c := range p.required {
 		c.take(&p.shared)
 	}
@@ -267,12 +273,13 @@ func (b *Buffer) share() {
 
 // take adds entries from the place above.
 func (b *Buffer) take(from *runs) {
-	if p := b.place; p != nil {
+	if b.Place() {
+		p := b.place()
 		if b.addAll(from) && len(b.words) >= maxPending {
-			b.pass()
+			b.pass(p)
 		}
 		if len(p.required) > 0 && p.shared.addAll(from) && len(p.shared.words) >= maxPending {
-			b.share()
+			p.share()
 		}
 		return
 	}
@@ -289,14 +296,14 @@ func (b *Buffer) take(from *runs) {
 }
 
 // required reports whether the levels of a leaf are those of the place above it.
-func (b *Buffer) required(above *Buffer) bool { return b.place == nil && b.def == above.def }
+func (b *Buffer) required(above *Buffer) bool { return !b.Place() && b.def == above.def }
 
 // pending returns the number of words that are pending for a leaf in the places above it.
 func (b *Buffer) pending() (words int) {
-	for c := b; c.parent >= 0; {
-		above := &b.set.Cols[c.parent]
+	for c := b; b.set.above[c.index] >= 0; {
+		above := &b.set.Cols[b.set.above[c.index]]
 		if c.required(above) {
-			words += above.place.shared.len()
+			words += above.place().shared.len()
 		} else {
 			words += above.runs.len()
 		}
@@ -307,25 +314,23 @@ func (b *Buffer) pending() (words int) {
 
 // settle moves down all that is pending above a column.
 func (b *Buffer) settle() {
-	if b.parent < 0 {
+	i := b.set.above[b.index]
+	if i < 0 {
 		return
 	}
-	above := &b.set.Cols[b.parent]
+	above, p := &b.set.Cols[i], b.set.places[i]
 	above.settle()
 	if above.count > 0 {
-		above.pass()
+		above.pass(p)
 	}
-	if b.required(above) && above.place.shared.count > 0 {
-		above.share()
+	if b.required(above) && p.shared.count > 0 {
+		p.share()
 	}
 }
 
 // finishLevels completes the entries of a block. Other blocks also grow, but become due only
 // by their next entries: what is due depends on the rows alone.
 func (b *Buffer) finishLevels() {
-	if b.place != nil {
-		return
-	}
 	b.set.settling = true
 	b.settle()
 	b.set.settling = false
