@@ -19,6 +19,7 @@ type Buffers struct {
 	// The other fields are for layout Levels.
 
 	rep      uint32   // repetition level of the next entries, as in a word of levels
+	wide     []wide   // of each column
 	places   []*place // of columns with columns below them; nil for leaves
 	above    []int32  // Column.Parent of each column
 	passed   int      // words that the row has passed to leaves
@@ -36,10 +37,14 @@ type Memory interface {
 }
 
 // NewBuffers returns one empty buffer per column. A buffer becomes due at
-// blockSize bytes of data, or of lengths.
+// blockSize bytes of data, or of lengths. With layout Levels, numbers count by their fixed
+// size, and make a buffer due at three quarters of blockSize.
 func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 	s := &Buffers{Cols: make([]Buffer, len(cols)), due: make([]int, 0, len(cols)), limit: blockSize, layout: layout}
 	mostWords := int32(min((blockSize+3)/4, math.MaxInt32))
+	if layout == Levels {
+		s.wide = make([]wide, len(cols))
+	}
 	for i := range s.Cols {
 		b := &s.Cols[i]
 		*b = Buffer{null: cols[i].Type == Null, bitStep: 1, set: s, index: int32(i), mostWords: mostWords}
@@ -48,6 +53,7 @@ func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 			b.repeatedLength, b.bitStep = noRepeats, 0
 		case Levels:
 			b.repeatedLength, b.bitStep = ofLeaf, 0
+			s.wide[i].size = wideSize(&cols[i])
 		}
 		b.adopt(nil)
 	}
@@ -177,10 +183,14 @@ func (b *Buffer) atEdge() {
 		b.grow(slack)
 	}
 	b.edge = len(b.data) - slack
-	if b.n >= b.set.limit {
+	limit := b.set.limit
+	if b.set.wide != nil {
+		limit = b.wideLimit()
+	}
+	if b.n >= limit {
 		b.full()
 	} else {
-		b.edge = min(b.edge, b.set.limit)
+		b.edge = min(b.edge, limit)
 	}
 }
 
@@ -460,6 +470,9 @@ func (b *Buffer) Restore(m Mark) {
 	b.n, b.words = m.data, b.words[:m.words]
 	b.repeat, b.repeatedLength, b.bit = m.repeat, m.repeatedLength, m.bit
 	b.levels, b.count = m.levels, m.count
+	if b.set.wide != nil {
+		b.set.wide[b.index].restore(b.n)
+	}
 	if b.bit > 0 {
 		b.data[b.n-1] &= 1<<b.bit - 1 // keeps the booleans that were packed before the mark
 	}
