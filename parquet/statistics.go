@@ -79,7 +79,12 @@ func (c *groupColumn) chunkBounds() (least, most []byte) {
 // boundReader returns the bounds of one page after another.
 type boundReader struct{ bounds []byte }
 
-func (c *groupColumn) boundReader() *boundReader { return &boundReader{c.bounds} }
+func (c *groupColumn) boundReader() *boundReader {
+	if c.bounds == nil { // all bounds that are known are empty, not nil
+		return &boundReader{[]byte{}}
+	}
+	return &boundReader{c.bounds}
+}
 
 // next returns the bounds of the next page. A bound that is not known is nil.
 func (r *boundReader) next(p *pageEntry) (least, most []byte) {

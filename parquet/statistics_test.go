@@ -73,6 +73,17 @@ func TestOddStatistics(t *testing.T) {
 	}
 }
 
+// Empty texts are bounds, too.
+func TestEmptyBounds(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"z","type":{"type":"fixed","name":"Z","size":0}}]}`
+	file := fileOf(t, schema, options{}, 80, [][]byte{{0}, {0}})
+	for i, c := range openByOther(t, file).Metadata().RowGroups[0].Columns {
+		if s := &c.MetaData.Statistics; s.MinValue == nil || s.MaxValue == nil || c.ColumnIndexLength == 0 {
+			t.Errorf("column %d: bounds %x and %x, an index of %d bytes", i, s.MinValue, s.MaxValue, c.ColumnIndexLength)
+		}
+	}
+}
+
 // A page whose values all are not numbers leaves its column chunk without a column index.
 func TestNaNPage(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"d","type":"double"},{"name":"e","type":"double"}]}`
