@@ -57,7 +57,7 @@ func (c *partChunk) rawSize(k *partPage) int64 {
 // readBounds reads the column index of a chunk, which must have one.
 func (p *part) readBounds(c *partChunk, pages int, reserved *column.Reservation) (*parquet.ColumnIndex, error) {
 	index := new(parquet.ColumnIndex)
-	if err := p.readIndex(c, c.columnIndex, c.pageCount, "column index", index, reserved); err != nil {
+	if err := p.readIndex(c, columnIndexes, c.pageCount, index, reserved); err != nil {
 		return nil, err
 	}
 	//guard: rejects bounds of other pages

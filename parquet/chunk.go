@@ -218,12 +218,16 @@ func (p *part) checkSealed(c *partChunk, i int, b []byte, at int64, what string)
 
 // readIndex reads an index of a chunk. sum is its entry in the table of checksums, from the
 // chunk's first one. reserved accounts for the memory.
-func (p *part) readIndex(c *partChunk, s section, sum int, what string, v any, reserved *column.Reservation) error {
+func (p *part) readIndex(c *partChunk, kind tableKind, sum int, v any, reserved *column.Reservation) error {
+	s, what := c.columnIndex, "column index"
+	if kind == offsetIndexes {
+		s, what = c.offsetIndex, "offset index"
+	}
 	if err := reserved.Reserve(s.size); err != nil {
 		return fmt.Errorf("%s: a %s of %d bytes: %w", p.file.Name(), what, s.size, err)
 	}
 	b := make([]byte, s.size)
-	if err := damage.ReadFull(p.file, b, s.offset, p.file.Name()); err != nil {
+	if err := p.readTable(b, s.offset, kind); err != nil {
 		return err
 	}
 	if err := p.checkSealed(c, sum, b, s.offset, what); err != nil {
@@ -266,7 +270,7 @@ func (p *part) readPages(c *partChunk, reserved *column.Reservation) ([]partPage
 	if c.columnIndex.size > 0 {
 		sum++
 	}
-	if err := p.readIndex(c, c.offsetIndex, sum, "offset index", index, reserved); err != nil {
+	if err := p.readIndex(c, offsetIndexes, sum, index, reserved); err != nil {
 		return nil, err
 	}
 	n := len(index.PageLocations)

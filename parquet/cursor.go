@@ -121,6 +121,11 @@ func (c *cursor) skipped(n int) error {
 func (c *cursor) begin(i int) error {
 	if c.page == nil || c.page.number != i {
 		c.page = nil
+		if i == 0 && c.own { // the dictionary and the first page follow each other
+			if _, err := c.reader.dictionary(); err != nil {
+				return err
+			}
+		}
 		page, err := c.reader.load(i)
 		if err != nil {
 			return err
@@ -503,6 +508,9 @@ func (c *cursor) undecodable(err error) error {
 
 // locate adds the page to damage that has no place.
 func (c *cursor) locate(err error) error {
+	if err == nil {
+		return nil
+	}
 	var d *damage.Error
 	if errors.As(err, &d) && d.File == "" {
 		d.File, d.Column = c.p.file.Name(), c.col.Name

@@ -166,10 +166,18 @@ func (r *pageReader) read(number int, at, size int64, sum int) (*loadedPage, err
 	return r.readStored(*buf, number, at, sum)
 }
 
-// readStored reads a page as it is in the file into buf, checks and decodes it.
-func (r *pageReader) readStored(buf []byte, number int, at int64, sum int) (*loadedPage, error) {
+// readBytes reads the bytes of a page. A dictionary is no block of the column.
+func (r *pageReader) readBytes(buf []byte, number int, at int64) error {
+	if number < 0 {
+		return damage.ReadFull(r.p.file, buf, at, r.p.file.Name())
+	}
 	n, err := r.p.file.ReadBlock(buf, r.c.leaf.number, at, r.c.end)
-	if err := damage.Full(n, err, len(buf), at, r.p.file.Name()); err != nil {
+	return damage.Full(n, err, len(buf), at, r.p.file.Name())
+}
+
+// readStored reads a page as it is in the file into buf, checks and decodes it.
+func (r *pageReader) readStored(buf []byte, number int, at int64, sum int) (_ *loadedPage, err error) {
+	if err := r.readBytes(buf, number, at); err != nil {
 		return nil, err
 	}
 	page := &r.page

@@ -30,6 +30,7 @@ type part struct {
 	footerAt int64
 	seal     seal
 	sealed   sealTable
+	tables   tables
 	// footer is kept only by a part that is verified or dumped.
 	footer *parquet.FileMetaData
 
@@ -59,13 +60,14 @@ func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 	p := &part{file: files[0], memory: o.Memory, max: o.MaxBlock}
 	reserved := &column.Reservation{Account: p.memory}
 	defer reserved.ShrinkTo(0)
-	meta, err := p.readFooter(reserved)
+	meta, before, err := p.readFooter(reserved)
 	if err == nil {
 		err = p.use(meta)
 	}
 	if err != nil {
 		return nil, err
 	}
+	p.keep(before)
 	return p, nil
 }
 
@@ -74,8 +76,15 @@ func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 func (p *part) reopen() (again *part, memory *column.Reservation, err error) {
 	memory = &column.Reservation{Account: p.memory}
 	again = &part{file: p.file, memory: memory, max: p.max}
-	if again.footer, err = again.readFooter(memory); err == nil {
+	if err := again.checkHead(); err != nil {
+		return again, memory, err
+	}
+	var before []byte
+	if again.footer, before, err = again.readFooter(memory); err == nil {
 		err = again.use(again.footer)
+	}
+	if err == nil {
+		again.keep(before)
 	}
 	return again, memory, err
 }
@@ -97,60 +106,82 @@ func (p *part) use(meta *parquet.FileMetaData) (err error) {
 }
 
 // readFooter reads the footer and checks the magic at both ends. reserved accounts for the
-// memory of the result.
-func (p *part) readFooter(reserved *column.Reservation) (*parquet.FileMetaData, error) {
+// memory of the result. before is what was also read, up to the footer.
+func (p *part) readFooter(reserved *column.Reservation) (meta *parquet.FileMetaData, before []byte, err error) {
 	size, name := p.file.Size(), p.file.Name()
 	//guard: rejects a file too short for its magics
 	if size < int64(len(magic)+trailer) {
-		return nil, damage.New(damage.Truncated, name, size, "a file of %d bytes, expected at least %d", size, len(magic)+trailer)
-	}
-	var head [len(magic)]byte
-	if err := damage.ReadFull(p.file, head[:], 0, name); err != nil {
-		return nil, err
+		return nil, nil, damage.New(damage.Truncated, name, size, "a file of %d bytes, expected at least %d", size, len(magic)+trailer)
 	}
 	tail := make([]byte, min(size, firstRead))
 	if err := damage.ReadFull(p.file, tail, size-int64(len(tail)), name); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	frame := tail[len(tail)-trailer:]
-	if err := p.checkMagic(head[:], frame[4:]); err != nil {
-		return nil, err
+	if err := p.checkMagic(tail); err != nil {
+		return nil, nil, err
 	}
-	length := int64(binary.LittleEndian.Uint32(frame))
+	length := int64(binary.LittleEndian.Uint32(tail[len(tail)-trailer:]))
 	need := length + int64(trailer)
 	//guard: rejects a footer that begins before the file
 	if need > size-int64(len(magic)) {
-		return nil, damage.New(damage.Truncated, name, size-int64(trailer), "a footer of %d bytes in a file of %d", length, size)
+		return nil, nil, damage.New(damage.Truncated, name, size-int64(trailer), "a footer of %d bytes in a file of %d", length, size)
 	}
 	//guard: bounds the size of a footer
 	if length > maxFooter {
-		return nil, damage.New(damage.Unsupported, name, size-int64(trailer), "a footer of %d bytes exceeds the limit of %d", length, maxFooter)
+		return nil, nil, damage.New(damage.Unsupported, name, size-int64(trailer), "a footer of %d bytes exceeds the limit of %d", length, maxFooter)
 	}
 	if int64(len(tail)) < need {
-		if err := reserved.Reserve(need); err != nil {
-			return nil, fmt.Errorf("%s: a footer of %d bytes: %w", name, length, err)
-		}
-		tail = make([]byte, need)
-		if err := damage.ReadFull(p.file, tail, size-need, name); err != nil {
-			return nil, err
+		if tail, err = p.readMore(tail, min(need+firstRead, size), reserved); err != nil {
+			return nil, nil, err
 		}
 	}
 	p.footerAt = size - need
-	return p.parseFooter(tail[int64(len(tail))-need:len(tail)-trailer], reserved)
+	before, tail = tail[:int64(len(tail))-need], tail[int64(len(tail))-need:]
+	meta, err = p.parseFooter(tail[:length], reserved)
+	return meta, before, err
 }
 
-// checkMagic checks the first and the last four bytes of the file.
-func (p *part) checkMagic(head, tail []byte) error {
-	at := p.file.Size() - int64(len(magic))
+// readMore returns the last bytes of the file, of which tail was read.
+func (p *part) readMore(tail []byte, last int64, reserved *column.Reservation) ([]byte, error) {
+	if err := reserved.Reserve(last); err != nil {
+		return nil, fmt.Errorf("%s: a footer of up to %d bytes: %w", p.file.Name(), last, err)
+	}
+	all := make([]byte, last)
+	more := last - int64(len(tail))
+	copy(all[more:], tail)
+	return all, damage.ReadFull(p.file, all[:more], p.file.Size()-last, p.file.Name())
+}
+
+// checkMagic checks the last four bytes of the file, and the first four if tail, which ends the
+// file, has them. If it does not, checkHead checks them.
+func (p *part) checkMagic(tail []byte) error {
+	last, at := tail[len(tail)-len(magic):], p.file.Size()-int64(len(magic))
 	switch {
 	//guard: refuses a file whose footer is encrypted
-	case string(tail) == encryptedMagic:
+	case string(last) == encryptedMagic:
 		return damage.New(damage.Unsupported, p.file.Name(), at, "the footer is encrypted")
 	//guard: rejects a file that is not a whole Parquet file
-	case string(tail) != magic:
-		return damage.New(damage.Magic, p.file.Name(), at, "found %q, expected %q", tail, magic)
+	case string(last) != magic:
+		return damage.New(damage.Magic, p.file.Name(), at, "found %q, expected %q", last, magic)
+	case int64(len(tail)) == p.file.Size():
+		return p.checkFirst(tail[:len(magic)])
+	}
+	return nil
+}
+
+// checkHead reads and checks the first four bytes. Rows can be read without them, and on remote
+// storage they take a request.
+func (p *part) checkHead() error {
+	var head [len(magic)]byte
+	if err := damage.ReadFull(p.file, head[:], 0, p.file.Name()); err != nil {
+		return err
+	}
+	return p.checkFirst(head[:])
+}
+
+func (p *part) checkFirst(head []byte) error {
 	//guard: rejects a file that does not begin as Parquet
-	case string(head) != magic:
+	if string(head) != magic {
 		return damage.New(damage.Magic, p.file.Name(), 0, "found %q, expected %q", head, magic)
 	}
 	return nil
@@ -317,7 +348,7 @@ func (p *part) readSums() ([]byte, error) {
 		return nil, fmt.Errorf("%s: a table of %d bytes: %w", p.file.Name(), p.seal.size, err)
 	}
 	table := make([]byte, p.seal.size)
-	err := damage.ReadFull(p.file, table, at, p.file.Name())
+	err := p.readTable(table, at, offsetIndexes)
 	if err == nil {
 		err = p.checkSum(table, p.seal.crc, at, "table of checksums")
 	}
