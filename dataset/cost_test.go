@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/testenv"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -58,8 +60,11 @@ func columnSizes(t testing.TB, d *dataset.Dataset) map[string]int64 {
 		for _, b := range blocks {
 			sizes[c.Name] += b.StoredSize + 100
 		}
-		if p.Format == cfile.Format {
+		switch p.Format {
+		case cfile.Format:
 			sizes[c.Name] += oneBlock // indexes, and perhaps a dictionary
+		case parquet.Format:
+			sizes[c.Name] += oneBlock // perhaps a dictionary
 		}
 	}
 	return sizes
@@ -118,8 +123,10 @@ func TestQueriesReadTheirColumnsOnly(t *testing.T) {
 			_, batched, err := batches(t, d, test.query)
 			testenv.Must(t, err)
 			for _, s := range []dataset.Stats{scanned, batched} {
-				// A CFile may count a block of the part as several.
-				if s.BytesRead > most || s.BlocksRead < s.Blocks || s.BlocksRead > s.Blocks && f != cfile.Format {
+				// A CFile may count a block of the part as several. A page of Parquet is read
+				// once, but it is a block of each column whose lengths it has.
+				shared := f == parquet.Format && slices.Contains(test.columns, "received[]")
+				if s.BytesRead > most || s.BlocksRead < s.Blocks && !shared || s.BlocksRead > s.Blocks && f != cfile.Format {
 					t.Errorf("%+v: %+v, want at most %d bytes", test.query, s, most)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -133,6 +134,9 @@ func wantKind(t *testing.T, err error, want damage.Kind) {
 // The columns of a file have to be those of its schema.
 func TestColumnsOfAnotherSchema(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
+		if f == parquet.Format {
+			t.Skip("the columns of Parquet are made of the schema; the format compares them with the file's")
+		}
 		const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}`
 		long := func(names ...string) (cols []column.Column) {
 			for _, name := range names {

@@ -14,7 +14,7 @@ import (
 // Blocks returns the pages of a column, with bounds if the column has a column index. A column
 // that has only lengths, and columns below it, has no bytes of its own.
 func (p *part) Blocks(col int) ([]format.Block, error) {
-	c := &p.chunks[p.tree.leafOf[col]]
+	c := &p.chunks[p.lengths[col]]
 	pages, err := p.pagesOf(c)
 	if err != nil {
 		return nil, err

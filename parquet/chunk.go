@@ -3,6 +3,7 @@ package parquet
 import (
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -28,14 +29,23 @@ type partChunk struct {
 
 	ordered bool // bounds have the order of the type
 	// shared is set if other columns read lengths from this chunk. Then all cursors share
-	// the last page that was loaded.
+	// the last pages that were loaded.
 	shared bool
 
 	mu    sync.Mutex
 	pages []partPage
 	words *words
-	last  *loadedPage
-	held  int64 // bytes of last that are accounted for
+	last  [sharedPages]sharedPage
+}
+
+// sharedPages is how many pages are shared. While cursors move from one page to the next, they
+// need both.
+const sharedPages = 2
+
+// sharedPage is a page that cursors share.
+type sharedPage struct {
+	page *loadedPage
+	held int64 // bytes of the page that are accounted for
 }
 
 // section is a range of bytes in the file.
@@ -61,11 +71,7 @@ func (p *part) addChunks(meta *parquet.FileMetaData) error {
 	for i := range p.chunks {
 		p.chunks[i].leaf = &p.tree.leaves[i]
 	}
-	for col, leaf := range p.tree.leafOf {
-		if p.tree.leaves[leaf].number != col {
-			p.chunks[leaf].shared = true
-		}
-	}
+	p.lengths = p.tree.leafOf
 	if len(meta.RowGroups) == 0 {
 		//guard: rejects rows without a row group
 		if p.rows != 0 {
@@ -97,7 +103,30 @@ func (p *part) addChunks(meta *parquet.FileMetaData) error {
 			}
 		}
 	}
+	p.chooseLengths()
 	return p.checkSums(sums)
+}
+
+// chooseLengths chooses, for each column that has only lengths and columns below it, the leaf
+// below it with the fewest bytes: all of these have its levels.
+func (p *part) chooseLengths() {
+	columns := p.tree.mapping.Columns
+	p.lengths = slices.Clone(p.tree.leafOf)
+	for i := len(columns) - 1; i >= 0; i-- { // a parent comes before its children
+		parent := columns[i].Parent
+		if parent < 0 {
+			continue
+		}
+		is, other := &p.chunks[p.lengths[parent]], &p.chunks[p.lengths[i]]
+		if other.end-other.start < is.end-is.start {
+			p.lengths[parent] = p.lengths[i]
+		}
+	}
+	for col, leaf := range p.lengths {
+		if p.tree.leaves[leaf].number != col {
+			p.chunks[leaf].shared = true
+		}
+	}
 }
 
 // checkSums checks the size of the table of checksums.

@@ -45,7 +45,7 @@ type levelPair struct{ rep, def uint32 }
 
 // cursor returns a cursor before the first row of a column.
 func (p *part) cursor(number int) *cursor {
-	chunk := &p.chunks[p.tree.leafOf[number]]
+	chunk := &p.chunks[p.lengths[number]]
 	c := &cursor{p: p, number: number, col: &p.tree.mapping.Columns[number]}
 	c.own = chunk.leaf.number == number
 	if parent := c.col.Parent; parent >= 0 {

@@ -128,23 +128,26 @@ func (r *pageReader) sumOf(i int) int {
 	return i
 }
 
-// lastPage returns the page that was loaded last by any cursor, if it is page i.
+// lastPage returns page i if it is one of those that were loaded last by any cursor.
 func (c *partChunk) lastPage(i int) *loadedPage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last != nil && c.last.number == i {
-		return c.last
+	for k := range c.last {
+		if page := c.last[k].page; page != nil && page.number == i {
+			return page
+		}
 	}
 	return nil
 }
 
-// share makes a page, or nil, the last page. It returns how many bytes were accounted for the
-// page before it.
+// share adds a page to the last ones. It returns how many bytes were accounted for the page that
+// it replaces.
 func (c *partChunk) share(page *loadedPage, held int64) (before int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before = c.held
-	c.last, c.held = page, held
+	before = c.last[sharedPages-1].held
+	copy(c.last[1:], c.last[:])
+	c.last[0] = sharedPage{page, held}
 	return before
 }
 
@@ -216,7 +219,11 @@ func (r *pageReader) header(buf []byte, number int, at int64, sum int, head *pag
 	if size, err = unmarshal(r.p.file.Name(), at, buf, head); err == nil {
 		err = r.p.checkSealed(r.c, sum, buf[:size], at, "page header")
 	}
-	if d := (*damage.Error)(nil); errors.As(err, &d) {
+	if err == nil {
+		return size, nil
+	}
+	var d *damage.Error
+	if errors.As(err, &d) {
 		d.Column, d.Block = r.c.leaf.Name, int64(number)
 	}
 	return size, err

@@ -25,6 +25,7 @@ type part struct {
 	pairs    []format.Metadata
 	tree     *tree
 	chunks   []partChunk // by leaf
+	lengths  []int       // by column, the leaf whose levels are read for it
 	memory   column.Account
 	max      int64 // most bytes of a page
 	footerAt int64
@@ -296,7 +297,7 @@ func (p *part) Metadata() []format.Metadata { return p.pairs }
 func (p *part) Unverified() bool            { return p.unverified.Load() }
 
 // Columns returns the columns of the rows. A column that has only lengths, and columns below it,
-// has no codec, because its lengths are in the pages of the first leaf below it.
+// has no codec, because its lengths are in the pages of a leaf below it.
 func (p *part) Columns() []format.Column {
 	all := make([]format.Column, len(p.tree.mapping.Columns))
 	for i := range all {

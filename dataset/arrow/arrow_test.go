@@ -45,8 +45,11 @@ var formats = format.Registry{trevni.Format, cfile.Format, parquet.Format}
 // request returns a job that makes an output of small parts.
 func request(f format.Format, options json.RawMessage, input, dest, temp string) job.Request {
 	rowGroup := int64(16 << 10)
-	if f == cfile.Format {
+	switch f {
+	case cfile.Format:
 		rowGroup = 128 << 10 // each file of a column takes up to 1 KiB besides the rows
+	case parquet.Format:
+		rowGroup = 128 << 10 // each column chunk takes nearly as much
 	}
 	return job.Request{
 		Asked:   plan.Asked{Inputs: []string{input}, Dest: dest, Output: manifest.Options{Format: f.Name(), FormatOptions: options, RowGroupSize: rowGroup, MaxLostRows: -1}},

@@ -1,15 +1,16 @@
 package inspect
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet"
@@ -36,34 +37,34 @@ func (f files) size() (n int64) {
 // hops returns a part of n rows, each with an id and id modulo 3 hops.
 func hops(t *testing.T, f format.Format, rows int) files {
 	t.Helper()
-	cols := []column.Column{
-		{Name: "id", Type: column.Long, Parent: -1},
-		{Name: "hops[]", Type: column.Null, Array: true, Parent: -1},
-		{Name: "hops[]#host", Type: column.String, Parent: 1},
-		{Name: "hops[]#port", Type: column.Int, Parent: 1},
-	}
-	options := formattest.Options(t, f, nil)
+	var choices map[string][]string
 	if f == trevni.Format {
-		options = formattest.Options(t, f, map[string][]string{"codec": {"id=null"}})
+		choices = map[string][]string{"codec": {"id=null"}}
 	}
-	return formattest.Source{Format: f, Options: options, Schema: hopsSchema, Columns: cols, Rows: rows, Fill: func(to *column.Buffers, row int) {
-		to.Cols[0].AppendVarint(int64(row))
-		to.Cols[1].Length(uint32(row % 3))
-		for range row % 3 {
-			to.Cols[2].AppendSized([]byte("mail.example.org"))
-			to.Cols[3].AppendVarint(25)
+	all := make([][]byte, rows)
+	for i := range all {
+		row := binary.AppendVarint(nil, int64(i))
+		if n := int64(i % 3); n > 0 {
+			row = binary.AppendVarint(row, n)
+			for range n {
+				row = append(binary.AppendVarint(row, 16), "mail.example.org"...)
+				row = binary.AppendVarint(row, 25)
+			}
 		}
-	}}.Files(t)
+		all[i] = append(row, 0)
+	}
+	return formattest.Rows(t, f, choices, hopsSchema, all, 0).Files(t)
 }
 
 // rowless returns a part without rows whose columns have the names.
 func rowless(t *testing.T, f format.Format, names ...string) files {
 	t.Helper()
-	var cols []column.Column
+	var fields []string
 	for _, name := range names {
-		cols = append(cols, column.Column{Name: name, Type: column.Long, Parent: -1})
+		fields = append(fields, fmt.Sprintf(`{"name":%q,"type":"long"}`, name))
 	}
-	return formattest.Source{Format: f, Columns: cols}.Files(t)
+	schema := `{"type":"record","name":"R","fields":[` + strings.Join(fields, ",") + `]}`
+	return formattest.Rows(t, f, nil, schema, nil, 0).Files(t)
 }
 
 // listing writes the parts into a new directory mail and lists them.
