@@ -5,59 +5,68 @@ import (
 	"io"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// BenchmarkRead reads all columns of a file as vectors, on one core.
-func BenchmarkRead(b *testing.B) {
-	for _, set := range []struct {
-		name string
-		rows int64
-	}{{"mail", 100_000}, {"flat1000", 20_000}, {"sparse", 10_000}, {"deep", 100_000}} {
-		b.Run(set.name, func(b *testing.B) {
-			all := newBenchRows(b, set.name, set.rows)
-			file := writeFile(b, &all)
-			b.SetBytes(int64(len(all.datums)))
+// mailFile returns a file of messages.
+func mailFile(b *testing.B, codec string, rows int) []byte {
+	b.Helper()
+	g := mailgen.New(1)
+	all := make([][]byte, rows)
+	for i := range all {
+		all[i] = g.Append(nil)
+	}
+	return formattest.Rows(b, Format, map[string][]string{"codec": {codec}}, mailgen.Schema, all, 64<<10).Files(b)[""]
+}
+
+// readAllValues reads a column in steps, and skips as many values after each.
+func readAllValues(b *testing.B, c *cursor, v *column.Vector, step, skip int) (n int) {
+	b.Helper()
+	for {
+		v.Reset()
+		read, _, err := c.Read(v, step)
+		if errors.Is(err, io.EOF) {
+			return n
+		}
+		testenv.Must(b, err)
+		if n += read; skip > 0 && c.next < len(c.pages) {
+			_, err = c.Skip(int64(skip))
+			testenv.Must(b, err)
+		}
+	}
+}
+
+// BenchmarkReadColumns reads the columns of messages, each alone.
+func BenchmarkReadColumns(b *testing.B) {
+	p := mustOpen(b, mailFile(b, "snappy", 20_000))
+	for i, col := range p.tree.mapping.Columns {
+		b.Run(col.Name, func(b *testing.B) {
+			var v column.Vector
+			values := 0
 			b.ReportAllocs()
 			for b.Loop() {
-				p, err := openFile(file, format.OpenOptions{})
-				testenv.Must(b, err)
-				readAll(b, p.(*part))
+				values += readAllValues(b, p.cursor(i), &v, 1024, 0)
 			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(values, 1)), "ns/value")
 		})
 	}
 }
 
-// writeFile returns a file of the rows.
-func writeFile(b *testing.B, all *benchRows) []byte {
-	g := newGroupMaker(b, all.schema, options{}, 64<<10)
-	for data := all.datums; len(data) > 0; {
-		n, err := g.shredder.Row(data)
-		testenv.Must(b, err)
-		data = data[n:]
-		g.rows++
-		for _, col := range g.bufs.Due() {
-			g.close(col)
-		}
-		g.bufs.ClearDue()
-	}
-	return g.finish()
-}
-
-func readAll(b *testing.B, p *part) {
-	var vectors [10]column.Vector // by type
-	for i, c := range p.Columns() {
-		cursor, err := p.Cursor(i)
-		testenv.Must(b, err)
-		v := &vectors[c.Type]
-		for err == nil {
-			v.Reset()
-			_, _, err = cursor.Read(v, 4096)
-		}
-		if !errors.Is(err, io.EOF) {
-			b.Fatal(err)
-		}
+// BenchmarkSkip reads every third value, as conditions do.
+func BenchmarkSkip(b *testing.B) {
+	p := mustOpen(b, mailFile(b, "snappy", 20_000))
+	for i, col := range p.tree.mapping.Columns {
+		b.Run(col.Name, func(b *testing.B) {
+			var v column.Vector
+			values := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				values += readAllValues(b, p.cursor(i), &v, 1, 2)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(values, 1)), "ns/value")
+		})
 	}
 }
