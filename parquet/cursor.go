@@ -38,6 +38,8 @@ type cursor struct {
 	left int         // units left in the page of a column without lengths
 	past int         // values of the page that were passed
 	err  error
+
+	passed []int32 // room for the lengths that Skip passes over
 }
 
 // levelPair is a repetition and a definition level.
@@ -261,8 +263,10 @@ func (c *cursor) skipLengths(n int64) (passed, items int64, err error) {
 	if err := c.toEntry(); err != nil {
 		return 0, 0, err
 	}
-	var lengths [skippedLengths]int32
-	some, sum, err := c.lengths(lengths[:0], int(min(n, skippedLengths)), math.MaxInt)
+	if c.passed == nil {
+		c.passed = make([]int32, 0, skippedLengths)
+	}
+	some, sum, err := c.lengths(c.passed, int(min(n, skippedLengths)), math.MaxInt)
 	if err == nil {
 		err = c.skipped(sum)
 	}

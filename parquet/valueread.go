@@ -23,7 +23,8 @@ type valueReader struct {
 	at      int    // bit of PLAIN booleans, or value of BYTE_STREAM_SPLIT
 	hybrid  encoding.HybridDecoder
 	words   *words
-	text    int64 // bytes that strings may still have
+	indexes []uint32 // of words, while they are read
+	text    int64    // bytes that strings may still have
 
 	*deltaDecoders               // nil before they are needed
 	scratch        column.Vector // text of an enum, or bytes of BYTE_STREAM_SPLIT in Data

@@ -30,9 +30,11 @@ func dictionaryCoded(e parquet.Encoding) bool {
 
 // readWords appends values of the dictionary.
 func (v *valueReader) readWords(dst *column.Vector, n int) error {
-	var some [levelWindow]uint32
+	if v.indexes == nil {
+		v.indexes = make([]uint32, levelWindow)
+	}
 	for n > 0 {
-		indexes := some[:min(n, len(some))]
+		indexes := v.indexes[:min(n, len(v.indexes))]
 		if _, err := v.hybrid.Read(indexes); err != nil {
 			return err
 		}
