@@ -17,18 +17,13 @@ var parquetLimits = []struct{ reader, reason, fault, file string }{
 	{"pyarrow", "its times end before 24:00", "time32[ms] 86400000 is not within the acceptable range", lastMilli},
 	{"Polars", "its times end before 24:00", "ts: which are null", lastMilli},
 	{"DuckDB", "it has no nanoseconds with a time zone", "nanos: value", "all.avro"},
-	{"pyarrow", "its decimals have 16 bytes at most", "Length of byte array passed to Decimal128", unionFields},
-	{"Polars", "its decimals have 16 bytes at most", "can't decode Decimal128 type from Fixed Size Byte Array", unionFields},
 	{"Java", "it has no fields of type null", `Cannot convert Avro type: "null"`, "duckdb+duckdb-avro/test__primitive_types.avro"},
 	{"Java", "a file that leaves out records without fields has no Avro schema for Java", `"partition":{}`, "duckdb+duckdb-avro/test__4551fe85-feb8-43ec-8408-730e593c8b12-m0.avro"},
 	{"Java", "a file that leaves out records without fields has no Avro schema for Java", `"money":{"money"`, "all.avro"},
 	{"Java", "its rows are records", "Not a record", "apache+avro/share__test__interop__rpc__add__onePlusOne__response.avro"},
 }
 
-const (
-	unionFields = "apache+arrow-rs/arrow-avro__test__data__union_fields.avro"
-	lastMilli   = "duckdb+duckdb-avro/test__time_millis.avro"
-)
+const lastMilli = "duckdb+duckdb-avro/test__time_millis.avro"
 
 // parquetFault is what a reader finds wrong with the output of a file.
 type parquetFault struct{ reader, text string }

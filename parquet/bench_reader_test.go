@@ -18,7 +18,7 @@ func mailFile(b *testing.B, codec string, rows int) []byte {
 	for i := range all {
 		all[i] = g.Append(nil)
 	}
-	return formattest.Rows(b, Format, map[string][]string{"codec": {codec}}, mailgen.Schema, all, 64<<10).Files(b)[""]
+	return formattest.Rows(b, Format, map[string][]string{optionCompression: {codec}}, mailgen.Schema, all, 64<<10).Files(b)[""]
 }
 
 // readAllValues reads a column in steps, and skips as many values after each.

@@ -34,7 +34,7 @@ func orderOf(l *leaf) order {
 		return orderBool
 	case l.Type == column.Null:
 		return orderNone
-	case l.Logical == column.LogicalDecimal && l.Precision <= maxPrecision:
+	case isDecimal(l.Column):
 		return orderSigned
 	}
 	switch l.physical {

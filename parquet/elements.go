@@ -10,9 +10,17 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// maxPrecision is the highest precision of a decimal that engines read. Bytes of others have
-// no annotation.
-const maxPrecision = 38
+// maxPrecision and maxDecimal are the highest precision and the most bytes of a decimal that
+// engines read. Bytes of others have no annotation.
+const (
+	maxPrecision = 38
+	maxDecimal   = 16
+)
+
+// isDecimal reports whether the column is a decimal in Parquet, too.
+func isDecimal(c *column.Column) bool {
+	return c.Logical == column.LogicalDecimal && c.Precision <= maxPrecision && c.FixedSize <= maxDecimal
+}
 
 // physicalOf returns the physical type of a column's values, and the size of each if it is
 // FIXED_LEN_BYTE_ARRAY.
@@ -71,10 +79,10 @@ func annotate(e *format.SchemaElement, c *column.Column, text bool) {
 		e.LogicalType.Value = &format.DateType{}
 		e.ConvertedType.Set(deprecated.Date)
 	case column.LogicalTimeMillis:
-		e.LogicalType.Value = &format.TimeType{IsAdjustedToUTC: true, Unit: unitOf(c)}
+		e.LogicalType.Value = &format.TimeType{Unit: unitOf(c)}
 		e.ConvertedType.Set(deprecated.TimeMillis)
 	case column.LogicalTimeMicros:
-		e.LogicalType.Value = &format.TimeType{IsAdjustedToUTC: true, Unit: unitOf(c)}
+		e.LogicalType.Value = &format.TimeType{Unit: unitOf(c)}
 		e.ConvertedType.Set(deprecated.TimeMicros)
 	case column.LogicalTimestampMillis, column.LogicalTimestampMicros, column.LogicalTimestampNanos:
 		e.LogicalType.Value = &format.TimestampType{IsAdjustedToUTC: true, Unit: unitOf(c)}
@@ -86,8 +94,14 @@ func annotate(e *format.SchemaElement, c *column.Column, text bool) {
 		}
 	case column.LogicalLocalMillis, column.LogicalLocalMicros, column.LogicalLocalNanos:
 		e.LogicalType.Value = &format.TimestampType{Unit: unitOf(c)}
+		switch c.Logical {
+		case column.LogicalLocalMillis:
+			e.ConvertedType.Set(deprecated.TimestampMillis)
+		case column.LogicalLocalMicros:
+			e.ConvertedType.Set(deprecated.TimestampMicros)
+		}
 	case column.LogicalDecimal:
-		if c.Precision > maxPrecision {
+		if !isDecimal(c) {
 			return
 		}
 		e.LogicalType.Value = &format.DecimalType{Precision: int32(c.Precision), Scale: int32(c.Scale)}

@@ -73,7 +73,7 @@ func TestTree(t *testing.T) {
 			{"name":"c","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},
 			{"name":"g","type":{"type":"bytes","logicalType":"decimal","precision":39}}, {"name":"i","type":{"type":"string","logicalType":"uuid"}}`, `
  required INT32 d (DATE) 0/0
- required INT64 t (TIME(isAdjustedToUTC=true,unit=MICROS)) 0/0
+ required INT64 t (TIME(isAdjustedToUTC=false,unit=MICROS)) 0/0
  optional INT64 u (TIMESTAMP(isAdjustedToUTC=true,unit=NANOS)) 1/0
  required INT64 l (TIMESTAMP(isAdjustedToUTC=false,unit=MILLIS)) 0/0
  required BYTE_ARRAY c (DECIMAL(9,2)) 0/0

@@ -36,7 +36,7 @@ func (p *part) verify(ctx context.Context) error {
 		return err
 	}
 	lists := make([][]int, len(p.chunks)) // array columns by the leaf that has their lengths
-	for col, leaf := range p.tree.leafOf {
+	for col, leaf := range p.lengths {
 		if p.tree.mapping.Columns[col].Array {
 			lists[leaf] = append(lists[leaf], col)
 		}

@@ -139,7 +139,7 @@ class Schema:
         logical, size, precision, scale = t.get("logicalType"), t.get("size", 0), t.get("precision", 0), t.get("scale", 0)
         if logical == "decimal" and kind in ("bytes", "fixed"):
             digits = 38 if kind == "bytes" else min(38, math.floor(math.log10(2) * (8 * size - 1)))
-            if not (0 <= scale <= precision and 0 < precision <= digits):
+            if not (0 <= scale <= precision and 0 < precision <= digits) or size > 16:
                 logical = None
         elif LOGICAL.get(logical) != kind:
             logical = None
