@@ -142,7 +142,7 @@ func (p *part) readFooter(reserved *column.Reservation) (meta *parquet.FileMetaD
 	return meta, before, err
 }
 
-// readMore returns the last bytes of the file, of which tail was read.
+// readMore returns the last bytes of the file. It reads those before tail, which was read.
 func (p *part) readMore(tail []byte, last int64, reserved *column.Reservation) ([]byte, error) {
 	if err := reserved.Reserve(last); err != nil {
 		return nil, fmt.Errorf("%s: a footer of up to %d bytes: %w", p.file.Name(), last, err)

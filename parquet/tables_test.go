@@ -1,12 +1,15 @@
 package parquet
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
@@ -153,5 +156,17 @@ func TestLengthsOfTheSmallestLeaf(t *testing.T) {
 	}
 	if len(pages) < 3 || *f.blocks != len(pages) {
 		t.Errorf("%d reads of %d pages", *f.blocks, len(pages))
+	}
+}
+
+// A wrong first byte is noticed even if the file is opened without it.
+func TestFirstBytesAreVerified(t *testing.T) {
+	b := wideFile(t, 1000, 100)
+	b[0] ^= 1
+	p := mustOpen(t, b)
+	for what, err := range map[string]error{"verify": p.Verify(t.Context()), "dump": p.Dump(io.Discard)} {
+		if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Kind != damage.Magic || d.Offset != 0 {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
