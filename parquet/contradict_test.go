@@ -256,7 +256,10 @@ func TestCursorsFindContradictions(t *testing.T) {
 		{"a dictionary", idLeaf, damage.Header, "expected a data page", func(h *pq.PageHeader, b []byte) []byte { h.Type = pq.DictionaryPage; return b }},
 		{"more rows", idLeaf, damage.Count, "rows", func(h *pq.PageHeader, b []byte) []byte { addValues(h, 1); return b }},
 		{"negative values", idLeaf, damage.Count, "values", func(h *pq.PageHeader, b []byte) []byte { addValues(h, math.MinInt32); return b }},
-		{"fewer entries than rows", portLeaf, damage.Count, "rows", func(h *pq.PageHeader, b []byte) []byte { addValues(h, 1-h.DataPageHeader.V.NumValues-h.DataPageHeaderV2.V.NumValues); return b }},
+		{"fewer entries than rows", portLeaf, damage.Count, "rows", func(h *pq.PageHeader, b []byte) []byte {
+			addValues(h, 1-h.DataPageHeader.V.NumValues-h.DataPageHeaderV2.V.NumValues)
+			return b
+		}},
 		{"an unknown encoding", idLeaf, damage.Unsupported, "encoding", func(h *pq.PageHeader, b []byte) []byte { setEncoding(h, 77); return b }},
 		{"an encoding of other types", idLeaf, damage.Unsupported, "encoding", func(h *pq.PageHeader, b []byte) []byte { setEncoding(h, pq.DeltaByteArray); return b }},
 		{"a missing dictionary", idLeaf, damage.Value, "", func(h *pq.PageHeader, b []byte) []byte { setEncoding(h, pq.RLEDictionary); return b }},

@@ -3,7 +3,7 @@ package column
 import "testing"
 
 // TestWideNumbersAreDue checks that, with layout Levels, a block of numbers is due by the
-// bytes that they have in a fixed size, whatever their size in the data.
+// bytes that they have in a fixed size, and not by those in the data.
 func TestWideNumbersAreDue(t *testing.T) {
 	const blockSize = 64 << 10
 	for _, test := range []struct {
