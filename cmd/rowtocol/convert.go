@@ -11,8 +11,10 @@ import (
 )
 
 const convertLong = `Convert Avro object container files to column files, one per row group. With
---format cfile, each row group is a directory of Kudu CFiles, one per column.
-With --format hfile, the output is HFiles of whole rows, sorted by --key.
+--format parquet, each row group is a Parquet file, which most engines read.
+With --format cfile, each row group is a directory of Kudu CFiles, one per
+column. With --format hfile, the output is HFiles of whole rows, sorted by
+--key.
 
 INPUT is a file, a directory or a quoted glob pattern. DEST is a directory,
 which convert makes. Give both as arguments, or as --input and --dest, which a
@@ -48,6 +50,10 @@ const convertExample = `  # a directory of files, with the defaults
   # block, so that readers can seek by value
   rowtocol convert --codec snappy --codec body=bzip2 --values date \
     /data/mail /data/mail.columns
+
+  # Parquet, for DuckDB, Polars, pandas and Spark
+  rowtocol convert --format parquet --compression zstd \
+    /data/mail /data/mail.parquet
 
   # Kudu CFiles, with an index of a column whose values ascend
   rowtocol convert --format cfile --sorted-by id --encoding body=plain \

@@ -26,16 +26,6 @@ const programPath = "cmd/rowtocol/"
 // a format.
 var namedFormsAllowed = []string{"cmd/rowtocol/cat", "dataset/arrow/"}
 
-// renamedFormat is a format with another name.
-type renamedFormat struct {
-	format.Format
-	name string
-}
-
-func (c renamedFormat) Name() string           { return c.name }
-func (c renamedFormat) Suffix() string         { return "." + c.name }
-func (c renamedFormat) Recognizes([]byte) bool { return true }
-
 // namePattern returns a pattern of words that name one of the formats: they begin with its name,
 // in any case or capitalized inside an identifier, or end with its suffix.
 func namePattern(formats format.Registry) *regexp.Regexp {

@@ -9,7 +9,9 @@ import (
 	"path"
 	"slices"
 
+	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/store"
@@ -150,7 +152,7 @@ func inRealDirectory(at store.Location) string {
 
 // checkFree refuses the name of an existing file or directory. If replace is set, it allows
 // regular files. It still refuses a column file, which may be an input that was misplaced on
-// the command line, unless cat can write the file's format.
+// the command line, but not a file of a format that cat writes if no command can read it.
 func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	info, err := at.Store.Stat(ctx, at.Path)
 	switch {
@@ -173,8 +175,16 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	head := make([]byte, format.HeadSize)
 	n, _ := old.ReadAt(head, 0)
 	//guard: refuses to replace a file that looks like an input
-	if of := formats.OfFile(head[:n]); of != nil && !slices.Contains(formatNames(), of.Name()) {
+	if of := formats.OfFile(head[:n]); of != nil && (!slices.Contains(formatNames(), of.Name()) || isReadable(ctx, at)) {
 		return fmt.Errorf("--output: %s is a column file, and is not replaced: %w", at.Path, store.ErrExist)
 	}
 	return nil
+}
+
+// isReadable reports whether rows can be read from a column file, or might be read if it were
+// not damaged.
+func isReadable(ctx context.Context, at store.Location) bool {
+	_, err := dataset.Open(ctx, []store.Location{at}, dataset.Options{Formats: formats})
+	var d *damage.Error
+	return !errors.As(err, &d) || d.Kind != damage.Unsupported
 }

@@ -80,22 +80,18 @@ func checkRecursive(as string) error {
 	return checkChoice("recursive", as, []string{"bytes"})
 }
 
-// choices returns the options of all formats, by name. An option of several formats has the
-// usage of the first format. If not all formats have an option, its usage names those that do.
+// choices returns the options of all formats, by name. If formats differ in an option, or do not
+// have it, its usage names the formats.
 func choices() map[string]format.Choice {
-	all, offering := make(map[string]format.Choice), make(map[string][]string)
+	all := make(map[string]format.Choice)
 	for _, f := range formats {
 		for _, c := range f.Choices() {
-			if offering[c.Name] == nil {
-				all[c.Name] = c
+			c.Usage = f.Name() + ": " + c.Usage
+			if first, ok := all[c.Name]; ok {
+				c.Usage = first.Usage + "; " + strings.ReplaceAll(c.Usage, "`", "")
+				c.Values = append(slices.Clip(first.Values), c.Values...)
 			}
-			offering[c.Name] = append(offering[c.Name], f.Name())
-		}
-	}
-	for name, c := range all {
-		if len(offering[name]) < len(formats) {
-			c.Usage = strings.Join(offering[name], ", ") + ": " + c.Usage
-			all[name] = c
+			all[c.Name] = c
 		}
 	}
 	return all

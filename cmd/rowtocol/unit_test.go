@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,7 +19,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/store"
@@ -287,17 +287,25 @@ func TestFailedReplacement(t *testing.T) {
 	}
 }
 
-// TestReplacesItsOwnOutput replaces a file of the form that cat writes, also if a column format
-// has the same name and recognizes the file.
+// TestReplacesItsOwnOutput checks that a file of a form that cat writes is replaced, but not a
+// column file that commands read, also if both have the same format.
 func TestReplacesItsOwnOutput(t *testing.T) {
-	at := store.Location{Store: store.Local(), Path: t.TempDir() + "/rows"}
-	must(t, os.WriteFile(at.Path, []byte("old"), 0o600))
-	defer func(all format.Registry) { formats = all }(formats)
-	for name, want := range map[string]error{"parquet": nil, "columns": store.ErrExist} {
-		formats = format.Registry{renamedFormat{name: name}}
-		if err := checkFree(t.Context(), at, true); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", name, err, want)
+	dir := t.TempDir()
+	mail, err := filepath.Abs("../../testdata/mail")
+	must(t, err)
+	for name, args := range map[string][]string{"columns": nil, "parquet": {"--format", "parquet"}} {
+		rowtocol(t, dir, nil, append([]string{"convert", mail, name}, args...)...).want(t, 0)
+		parts, err := filepath.Glob(filepath.Join(dir, name, "part-*"))
+		if err != nil || len(parts) == 0 {
+			t.Fatal(parts, err)
 		}
+		if err := checkFree(t.Context(), store.Location{Store: store.Local(), Path: parts[0]}, true); !errors.Is(err, store.ErrExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	rowtocol(t, dir, nil, "cat", "--to", "parquet", "--output", "rows.parquet", "columns").want(t, 0)
+	if err := checkFree(t.Context(), store.Location{Store: store.Local(), Path: dir + "/rows.parquet"}, true); err != nil {
+		t.Error(err)
 	}
 }
 
