@@ -203,6 +203,7 @@ func (b *Buffer) grow(more int) bool {
 	case size > whole:
 		if data = b.set.take(max(size, len(b.data)+len(b.data)/4)); data == nil {
 			b.n = 1 // the block is lost; a boolean may continue in its last byte
+			b.dropped()
 			return false
 		}
 	case size > min(fewBytes, b.set.limit/4) && last >= 0:
@@ -470,9 +471,7 @@ func (b *Buffer) Restore(m Mark) {
 	b.n, b.words = m.data, b.words[:m.words]
 	b.repeat, b.repeatedLength, b.bit = m.repeat, m.repeatedLength, m.bit
 	b.levels, b.count = m.levels, m.count
-	if b.set.wide != nil {
-		b.set.wide[b.index].restore(b.n)
-	}
+	b.dropped()
 	if b.bit > 0 {
 		b.data[b.n-1] &= 1<<b.bit - 1 // keeps the booleans that were packed before the mark
 	}

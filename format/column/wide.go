@@ -45,9 +45,13 @@ func (b *Buffer) wideLimit() int {
 	return w.next
 }
 
-// restore forgets the numbers that were counted if some of them were dropped.
-func (w *wide) restore(size int) {
-	if size < w.counted {
+// dropped is called after the end of the data was dropped. It forgets the numbers that were
+// counted if some of them were there.
+func (b *Buffer) dropped() {
+	if b.set.wide == nil {
+		return
+	}
+	if w := &b.set.wide[b.index]; b.n < w.counted {
 		w.counted, w.numbers = 0, 0
 	}
 }

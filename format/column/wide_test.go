@@ -46,3 +46,21 @@ func TestCountVarints(t *testing.T) {
 		}
 	}
 }
+
+// noMemory has no memory for large blocks.
+type noMemory struct{}
+
+func (noMemory) Take(int) []byte { return nil }
+func (noMemory) Give([]byte)     {}
+
+// TestLostBlockOfNumbers checks that a block can grow on after it was lost for want of memory.
+func TestLostBlockOfNumbers(t *testing.T) {
+	bufs := NewBuffers([]Column{{Type: Long, Array: true, Def: 1, Rep: 1, Parent: -1}}, Levels, 4<<10)
+	bufs.Provide(nil, 4<<10, noMemory{})
+	for i := range 100_000 {
+		bufs.Cols[0].AppendVarint(int64(i) << 20)
+	}
+	if len(bufs.Due()) != 1 {
+		t.Error("the block is not due")
+	}
+}
