@@ -14,7 +14,8 @@ type encodeBlock struct {
 	block  column.Block
 	job    format.EncodeJob
 	stored []byte
-	room   []byte // memory that the task took for stored (and then also for block.Data), or nil
+	room   []byte // memory that the task took for stored, or nil
+	large  bool   // block.Data is memory that the task took, too
 	err    error
 	done   chan struct{}
 }
@@ -87,9 +88,12 @@ func (e *encoders) first() (*encodeBlock, error) {
 // memory that the task took for it.
 func (e *encoders) release(b *encodeBlock, m *memory) {
 	if b.room != nil {
-		m.Give(b.block.Data)
 		m.Give(b.room)
-		b.block.Data, b.stored, b.room = nil, nil, nil
+		b.stored, b.room = nil, nil
+	}
+	if b.large {
+		m.Give(b.block.Data)
+		b.block.Data, b.large = nil, false
 	}
 	copy(e.queue, e.queue[1:])
 	e.queue = e.queue[:len(e.queue)-1]
@@ -119,10 +123,16 @@ func (g *group) closeBlock(col int) error {
 	return nil
 }
 
+// mostGrowth is how many times the memory of its data a block of the usual size may need to be
+// encoded. It covers values of a byte that become eight bytes with tables. A row of many symbols
+// of an enum can need thousands of times its memory.
+const mostGrowth = 16
+
 // makeRoom takes memory for the encoded bytes of a block beyond the usual size.
 func (g *group) makeRoom(b *encodeBlock, bound int64) (err error) {
 	data, usual := len(b.block.Data), column.BlockMemory(g.t.cfg.BlockSize)
-	if cap(b.block.Data) <= usual {
+	b.large = cap(b.block.Data) > usual
+	if !b.large && bound <= mostGrowth*int64(usual) {
 		return nil
 	}
 	if b.room, err = g.t.memory.take(int(bound)); err != nil {

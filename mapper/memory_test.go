@@ -18,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -264,4 +265,43 @@ func TestRefusalInATrial(t *testing.T) {
 		t.Errorf("rows %v", rows)
 	}
 	cfg.Workspaces.Close()
+}
+
+// TestRoomForSymbols has rows that need much more memory encoded than in blocks: each byte is
+// a symbol of 4000 bytes. Such rows must fit the memory.
+func TestRoomForSymbols(t *testing.T) {
+	const items = 3000
+	var symbols []string
+	for i := range 60 {
+		symbols = append(symbols, fmt.Sprintf(`"S%03999d"`, i))
+	}
+	schema := `{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"array","items":` +
+		`{"type":"enum","name":"E","symbols":[` + strings.Join(symbols, ",") + `]}}}]}`
+	var blocks []avrotest.Block
+	for range 5 {
+		data := binary.AppendVarint(nil, items)
+		for i := range items {
+			data = append(data, byte(i*7%60*2))
+		}
+		blocks = append(blocks, avrotest.Block{Rows: 1, Data: append(data, 0)})
+	}
+	src := source(t, "in.avro", avrotest.Make(t, schema, "null", blocks...))
+	w, err := parquet.Format.Writer([]byte(`{"compression":"none"}`))
+	testenv.Must(t, err)
+	cfg := config(t, src, w)
+	cfg.Memory, cfg.MaxInputBlock, cfg.BlockSize = 1<<20, 32<<20, 16<<10
+	for _, tt := range []struct {
+		pool int64
+		fits bool
+	}{{64 << 20, true}, {16 << 20, false}} {
+		cfg.Pool, cfg.Workspaces = budget.New(tt.pool), new(mapper.Workspaces)
+		_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+		if fits := err == nil; fits != tt.fits || !fits && !errors.As(err, new(*budget.Error)) {
+			t.Errorf("with %d bytes: %v", tt.pool, err)
+		}
+		cfg.Workspaces.Close()
+		if left := cfg.Pool.Available(); left != tt.pool {
+			t.Errorf("%d of %d bytes left", left, tt.pool)
+		}
+	}
 }

@@ -90,8 +90,8 @@ func (s *scratch) release() {
 	}
 }
 
-// Bound returns the most bytes that Encode appends. For a large block it adds the other memory
-// that Encode uses.
+// Bound returns the most bytes that Encode appends. If they can be many, it adds the other
+// memory that Encode uses.
 func (j *encodeJob) Bound() int64 {
 	if j.c == nil {
 		return 0
@@ -99,7 +99,7 @@ func (j *encodeJob) Bound() int64 {
 	b := &j.c.bound
 	raw := b.raw(j.block.Rows, len(j.block.Data), len(j.block.Lengths))
 	n := compressRoom(b.codec, raw) + b.pages(j.block.Rows, raw, len(j.block.Lengths))*b.page
-	if len(j.block.Data) > keptScratch {
+	if raw > keptScratch {
 		n += 2 * raw // values as plain, and the body of a page
 	}
 	return n
@@ -141,7 +141,7 @@ func (s *scratch) cut(j *encodeJob) error {
 	c := cutter{pages: s.pages[:0], width: j.c.kind.width()}
 	switch {
 	case j.c.kind == enums:
-		c.width = 4
+		c.width = int(j.c.bound.value)
 	case j.c.kind == booleans:
 		c.width = 1
 	case c.width == 0 && len(j.block.Data) > pageBytes:

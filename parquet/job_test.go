@@ -195,3 +195,51 @@ func TestEncodeDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// Symbols count by their size: pages end, and the bound of a job has the memory for them.
+func TestLargeSymbols(t *testing.T) {
+	const size = 2000
+	var symbols []string
+	for i := range 100 {
+		symbols = append(symbols, fmt.Sprintf(`"S%0*d"`, size-1, i))
+	}
+	schema := `{"type":"record","name":"R","fields":[{"name":"v","type":{"type":"enum","name":"E","symbols":[` + strings.Join(symbols, ",") + `]}},
+		{"name":"a","type":{"type":"array","items":"E"}}]}`
+	g := newGroupMaker(t, schema, options{Compression: "none"}, 1<<20)
+	for i := range g.group.columns {
+		g.group.columns[i].turns.pass(0, true) // no dictionary
+	}
+	for i := range 3000 {
+		g.row([]byte{byte(i % 50 * 2), 0})
+	}
+	file := g.finish()
+	for _, p := range g.group.columns[0].pages {
+		if p.entries == 0 || p.raw > pageBytes+2*size {
+			t.Errorf("a page of %d values and %d bytes", p.entries, p.raw)
+		}
+	}
+	if blocks := g.group.columns[0].begunJobs; blocks < 5 {
+		t.Errorf("%d bytes are in %d blocks", len(file), blocks)
+	}
+
+	const items = 20_000
+	block := column.Block{Rows: 1, Data: make([]byte, items)}
+	for left := items; left > 0; {
+		n := min(left, 1<<11)
+		rep := uint32(1)
+		if left == items {
+			n, rep = 1, 0
+		}
+		block.Lengths = append(block.Lengths, 1|rep<<11|uint32(n-1)<<21)
+		left -= n
+	}
+	g = newGroupMaker(t, schema, options{Compression: "none"}, 1<<20)
+	g.group.columns[1].turns.pass(0, true)
+	job, err := g.group.Begin(1, &block)
+	testenv.Must(t, err)
+	stored, err := job.Encode(nil)
+	testenv.Must(t, err)
+	if n := int64(len(stored)); n < items*size || job.Bound() < 2*n {
+		t.Errorf("%d bytes and as much working memory; the bound is %d", n, job.Bound())
+	}
+}

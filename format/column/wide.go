@@ -5,10 +5,11 @@ import (
 	"math/bits"
 )
 
-// wide counts the numbers in the open block of a column. Formats with layout Levels store
-// numbers of Avro's one to ten bytes in a fixed size, which decides when the block is due.
+// wide counts the numbers in the open block of a column: ints, longs, or the ordinals of an
+// enum. Formats with layout Levels store numbers of Avro's one to ten bytes in a fixed size, and
+// symbols instead of ordinals. These sizes decide when the block is due.
 type wide struct {
-	size    int // bytes of a number, or 0 for a column that is due by its data
+	size    int // most bytes of a number, or 0 for a column that is due by its data
 	next    int // size of the data at which the numbers are counted again
 	counted int // bytes of data whose numbers are counted
 	numbers int
@@ -16,7 +17,13 @@ type wide struct {
 
 func wideSize(c *Column) int {
 	switch {
-	case c.Type == Int && c.Symbols == nil:
+	case c.Symbols != nil:
+		size := 4 // a length
+		for _, s := range c.Symbols {
+			size = max(size, 4+len(s))
+		}
+		return size
+	case c.Type == Int:
 		return 4
 	case c.Type == Long:
 		return 8
@@ -32,7 +39,7 @@ func (b *Buffer) wideLimit() int {
 	case w.size == 0:
 		return limit
 	case b.n == 0:
-		*w = wide{size: w.size, next: limit / w.size}
+		*w = wide{size: w.size, next: max(limit/w.size, 1)}
 	case b.n >= w.next:
 		w.numbers += countVarints(b.data[w.counted:b.n])
 		w.counted = b.n

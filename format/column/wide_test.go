@@ -1,6 +1,9 @@
 package column
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestWideNumbersAreDue checks that, with layout Levels, a block of numbers is due by the
 // bytes that they have in a fixed size, and not by those in the data.
@@ -16,7 +19,9 @@ func TestWideNumbersAreDue(t *testing.T) {
 		{Column{Type: Long}, -1 << 63, 8},
 		{Column{Type: Int}, 0, 4},
 		{Column{Type: Int}, 1 << 30, 4},
-		{Column{Type: Int, Symbols: []string{"A"}}, 0, 1},
+		{Column{Type: Int, Symbols: []string{"A"}}, 0, 5},
+		{Column{Type: Int, Symbols: []string{"A", strings.Repeat("B", 100)}}, 0, 104},
+		{Column{Type: Int, Symbols: []string{strings.Repeat("A", blockSize), ""}}, 1, blockSize + 4},
 	} {
 		bufs := NewBuffers([]Column{test.column}, Levels, blockSize)
 		var block Block
