@@ -85,7 +85,8 @@ type Rows interface {
 }
 
 // EncodeJob compresses and checksums one block. Encode may run on any goroutine, concurrently
-// with other jobs.
+// with other jobs. Jobs must be started in the order of Begin: Encode may wait for earlier jobs
+// of the same column.
 type EncodeJob interface {
 	// Bound returns the most bytes that Encode appends. For an unusually large block the
 	// result includes the working memory of Encode.

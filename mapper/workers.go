@@ -8,7 +8,7 @@ import (
 )
 
 // job is a block to decode or to encode (not a job of package job). Any worker may do
-// it. do never waits for another goroutine or for memory.
+// it. do never waits for memory. It may wait only for jobs that were taken before it.
 type job interface{ do(w *worker) }
 
 // worker is the state of one goroutine.
