@@ -14,13 +14,55 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// codecChoices are the codecs by their names on the command line.
-var codecChoices = map[string]format.CompressionCodec{
-	"none": format.Uncompressed, "snappy": format.Snappy, "zstd": format.Zstd, "gzip": format.Gzip, "lz4_raw": format.Lz4Raw,
+// codecInfo describes a codec.
+type codecInfo struct {
+	name  string // on the command line
+	codec format.CompressionCodec
+	// growth is a bound of the ratio of a page's size before compression to its compressed size.
+	growth int
 }
 
-// codecNames lists the names, the default first.
-func codecNames() []string { return []string{"snappy", "zstd", "gzip", "lz4_raw", "none"} }
+// codecs are the codecs that can be written and read, the default first. No element of Snappy
+// makes more than 64 bytes; the shortest has two. LZ4 makes 255 bytes of one in a long match,
+// Deflate 258 of two bits, and Zstandard a block of 128 KiB of four bytes.
+var codecs = []codecInfo{
+	{"snappy", format.Snappy, 64},
+	{"zstd", format.Zstd, 32 << 10},
+	{"gzip", format.Gzip, 1032},
+	{"lz4_raw", format.Lz4Raw, 255},
+	{"none", format.Uncompressed, 1},
+}
+
+// codecNames lists the names of the codecs.
+func codecNames() (names []string) {
+	for _, c := range codecs {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// codecNamed returns the codec with a name.
+func codecNamed(name string) (codec format.CompressionCodec, ok bool) {
+	for _, c := range codecs {
+		if c.name == name {
+			return c.codec, true
+		}
+	}
+	return 0, false
+}
+
+// codecOf describes a codec. It returns the zero value for one that cannot be read.
+func codecOf(codec format.CompressionCodec) codecInfo {
+	for _, c := range codecs {
+		if c.codec == codec {
+			return c
+		}
+	}
+	return codecInfo{}
+}
+
+func knownCodec(c format.CompressionCodec) bool  { return codecOf(c).name != "" }
+func codecText(c format.CompressionCodec) string { return codecOf(c).name }
 
 // compressBound returns the most bytes that compress appends for n bytes.
 func compressBound(c format.CompressionCodec, n int64) int64 {

@@ -37,7 +37,8 @@ func TestCompressBound(t *testing.T) {
 			},
 		} {
 			fill()
-			for name, codec := range codecChoices {
+			for _, c := range codecs {
+				name, codec := c.name, c.codec
 				got, err := compress([]byte("x"), codec, raw)
 				testenv.Must(t, err)
 				if n := int64(len(got) - 1); got[0] != 'x' || n > compressBound(codec, int64(size)) || n > compressRoom(codec, int64(size)) {

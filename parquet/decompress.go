@@ -14,35 +14,23 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// readableCodecs are the codecs of pages that can be read.
-var readableCodecs = map[parquet.CompressionCodec]string{
-	parquet.Uncompressed: "none", parquet.Snappy: "snappy", parquet.Gzip: "gzip", parquet.Zstd: "zstd", parquet.Lz4Raw: "lz4_raw",
-}
-
-func knownCodec(c parquet.CompressionCodec) bool  { return readableCodecs[c] != "" }
-func codecText(c parquet.CompressionCodec) string { return readableCodecs[c] }
-
 var errRawSize = errors.New("the decompressed size differs")
-
-// growth is a bound of the ratio of a page's size before compression to its compressed size.
-// LZ4 makes 255 bytes of one in a long match, Deflate 258 of two bits, and Zstandard a block of
-// 128 KiB of four bytes.
-var growth = map[parquet.CompressionCodec]int{parquet.Lz4Raw: 255, parquet.Gzip: 1032, parquet.Zstd: 32 << 10}
 
 // checkDecompressed returns an error if it is already clear that stored bytes do not decompress
 // to size bytes.
 func checkDecompressed(c parquet.CompressionCodec, stored []byte, size int) error {
 	if c == parquet.Snappy {
 		n, err := snappy.DecodedLen(stored)
-		// No element of snappy makes more than 64 bytes; the shortest has two.
-		//guard: rejects a size to which the bytes cannot decode
-		if err == nil && (n != size || n/64 > len(stored)) {
-			err = errRawSize
+		if err != nil {
+			return err
 		}
-		return err
+		//guard: rejects a size other than that in the bytes
+		if n != size {
+			return errRawSize
+		}
 	}
 	//guard: rejects a size to which the bytes cannot decompress
-	if size/growth[c] > len(stored) {
+	if size/codecOf(c).growth > len(stored) {
 		return errRawSize
 	}
 	return nil

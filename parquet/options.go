@@ -14,7 +14,7 @@ import (
 
 // options are the options of parts to write. A plan has them as a JSON document.
 type options struct {
-	// Compression is the codec of all columns. Empty means Snappy.
+	// Compression is the codec of all columns. Empty means the first of codecs.
 	Compression string `json:"compression,omitempty"`
 	// Compressions overrides Compression for columns, which are named by their full or their
 	// simple names: see simpleName.
@@ -23,8 +23,6 @@ type options struct {
 
 // optionCompression is the option's name on the command line.
 const optionCompression = "compression"
-
-const defaultCompression = "snappy"
 
 // parseChoices returns the options chosen on the command line.
 func parseChoices(chosen map[string][]string) (o options, err error) {
@@ -69,7 +67,7 @@ func parseOptions(doc []byte) (o options, err error) {
 func (o *options) validate() error {
 	var errs []error
 	check := func(prefix, name string) {
-		if _, ok := codecChoices[name]; !ok {
+		if _, ok := codecNamed(name); !ok {
 			errs = append(errs, fmt.Errorf("--%s %s%q is not one of %s", optionCompression, prefix, name, strings.Join(codecNames(), ", ")))
 		}
 	}
@@ -85,7 +83,7 @@ func (o *options) validate() error {
 // compression returns the name of the codec of columns that no option names.
 func (o *options) compression() string {
 	if o.Compression == "" {
-		return defaultCompression
+		return codecs[0].name
 	}
 	return o.Compression
 }
@@ -95,7 +93,7 @@ func (o *options) compression() string {
 func (o *options) codecs(leaves []leaf) ([]format.CompressionCodec, error) {
 	all := make([]format.CompressionCodec, len(leaves))
 	for i := range all {
-		all[i] = codecChoices[o.compression()]
+		all[i], _ = codecNamed(o.compression()) // validate checked the names
 	}
 	if len(o.Compressions) == 0 {
 		return all, nil
@@ -108,7 +106,7 @@ func (o *options) codecs(leaves []leaf) ([]format.CompressionCodec, error) {
 			errs = append(errs, fmt.Errorf("parquet: --%s %s=%s: %w", optionCompression, path, o.Compressions[path], err))
 			continue
 		}
-		all[i] = codecChoices[o.Compressions[path]]
+		all[i], _ = codecNamed(o.Compressions[path])
 	}
 	return all, errors.Join(errs...)
 }
