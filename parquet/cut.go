@@ -50,13 +50,13 @@ func (c *cutter) cut(l *leaf, block *column.Block) {
 	}
 	for i, word := range block.Lengths {
 		rep, def, n := column.LevelRun(word)
-		present := int(def) == l.def && (l.presence || l.Type != column.Null)
+		present := def == l.def && (l.presence || l.Type != column.Null)
 		if rep > 0 {
-			c.entries(int(n), present)
+			c.entries(n, present)
 			continue
 		}
-		for done := 0; done < int(n); {
-			done += c.rows(int(n)-done, present, i, done)
+		for done := 0; done < n; {
+			done += c.rows(n-done, present, i, done)
 		}
 	}
 }

@@ -70,33 +70,37 @@ var errCut = errors.New("the values of a block end too early")
 
 // cutText returns the string or bytes at the start of Avro data, and the rest.
 func cutText(data []byte) (text, rest []byte, err error) {
-	n, at := uint64(0), 1
-	if len(data) > 0 && data[0] < 0x80 {
-		n = uint64(data[0])
-	} else if n, at = binary.Uvarint(data); at <= 0 {
-		return nil, nil, errCut
-	}
+	n, at := cutCount(data)
 	//guard: rejects a value that reaches beyond its block
-	if n&1 == 1 || n>>1 > uint64(len(data)-at) {
+	if at <= 0 || n > uint64(len(data)-at) {
 		return nil, nil, errCut
 	}
-	end := at + int(n>>1)
+	end := at + int(n)
 	return data[at:end], data[end:], nil
 }
 
 // cutOrdinal returns the ordinal at the start of Avro data, and the rest.
 func cutOrdinal(data []byte, symbols int) (ordinal int, rest []byte, err error) {
-	n, at := uint64(0), 1
-	if len(data) > 0 && data[0] < 0x80 {
-		n = uint64(data[0])
-	} else if n, at = binary.Uvarint(data); at <= 0 {
-		return 0, nil, errCut
-	}
+	n, at := cutCount(data)
 	//guard: rejects an ordinal without a symbol
-	if n&1 == 1 || n>>1 >= uint64(symbols) {
+	if at <= 0 || n >= uint64(symbols) {
 		return 0, nil, errCut
 	}
-	return int(n >> 1), data[at:], nil
+	return int(n), data[at:], nil
+}
+
+// cutCount returns the number at the start of Avro data and its size. The size is not positive
+// if there is no number, or it is negative.
+func cutCount(data []byte) (n uint64, size int) {
+	if len(data) > 0 && data[0] < 0x80 {
+		n, size = uint64(data[0]), 1
+	} else {
+		n, size = binary.Uvarint(data)
+	}
+	if n&1 == 1 {
+		return 0, 0
+	}
+	return n >> 1, size
 }
 
 func appendSymbol(dst, symbol []byte) []byte {
