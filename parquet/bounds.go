@@ -75,7 +75,7 @@ func (o order) compare(a, b []byte) int {
 func float32At(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 func float64At(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
 
-// compareSigned compares two numbers in two's complement, big-endian. No bytes are 0.
+// compareSigned compares two numbers in two's complement, big-endian. Empty bytes stand for 0.
 func compareSigned(a, b []byte) int {
 	if x, y := negative(a), negative(b); x != y {
 		if x {
@@ -289,7 +289,7 @@ func appendFloatBounds(dst, plain []byte) (_ []byte, ok bool) {
 		return dst, false
 	}
 	if low == 0 {
-		low = float32(math.Copysign(0, -1)) // which readers may take for less than 0
+		low = float32(math.Copysign(0, -1)) // readers may order -0.0 before 0.0
 	}
 	if high == 0 {
 		high = 0
@@ -313,7 +313,7 @@ func appendDoubleBounds(dst, plain []byte) (_ []byte, ok bool) {
 		return dst, false
 	}
 	if low == 0 {
-		low = math.Copysign(0, -1) // which readers may take for less than 0
+		low = math.Copysign(0, -1) // readers may order -0.0 before 0.0
 	}
 	if high == 0 {
 		high = 0

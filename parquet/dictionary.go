@@ -34,7 +34,7 @@ type table interface {
 	release()
 }
 
-// pass is the way of a dictionary through the values of a page.
+// pass is what a dictionary collects from the values of a page.
 type pass struct {
 	source []byte     // the values that are left: plain numbers, or Avro's
 	codes  []uint32   // the numbers so far
@@ -131,7 +131,7 @@ type numberTable[K uint32 | uint64] struct {
 	slots []uint32
 }
 
-// seedHigh and seedLow are different in each process, so that no input is slow for all.
+// seedHigh and seedLow are different in each process, so that no input makes every process slow.
 var seedHigh, seedLow = rand.Uint64(), rand.Uint64() | 1
 
 func hashNumber(v uint64) int {

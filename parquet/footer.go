@@ -42,7 +42,7 @@ func (g *rowGroup) newMetadata(rows int64) *pq.FileMetaData {
 	return m
 }
 
-// fixedSize returns the most bytes of a file without column chunks and what belongs to them.
+// fixedSize returns the most bytes of a file that has no column chunks.
 func (g *rowGroup) fixedSize() (int64, error) {
 	var s seals
 	footer, err := s.seal(g.newMetadata(1 << 62))

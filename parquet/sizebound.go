@@ -14,14 +14,14 @@ type sizeBound struct {
 	codec    format.CompressionCodec
 	def, rep int
 	kind     valueKind
-	// value is the most plain bytes of a value, besides its bytes of data if hasData is set.
+	// value is the most plain bytes of a value, without its bytes of data if hasData is set.
 	value   int64
 	hasData bool
 	// number is the most bits of a number of the dictionary. It is 0 without one.
 	number int
 	// dictionary is the most bytes of the dictionary's words.
 	dictionary int64
-	// page is the most bytes that a page adds besides its levels and values: to itself, to the
+	// page is the most bytes that a page adds without its levels and values: to itself, to the
 	// indexes, and to the table of checksums.
 	page int64
 }

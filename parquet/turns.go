@@ -3,8 +3,8 @@ package parquet
 import "sync"
 
 // turns lets the jobs of a column number their values one after another, in the order in
-// which they were begun, although they run on any goroutine. The first jobs begin to run
-// first, so that none waits for one that does not run.
+// which they were begun, although they run on any goroutine. The jobs must be started in
+// that order: a job waits for the turns of earlier ones.
 type turns struct {
 	mu     sync.Mutex
 	passed sync.Cond

@@ -99,7 +99,7 @@ func (r *runs) len() int {
 	return len(r.words)
 }
 
-// place is what a column has besides its Buffer if other columns are below it.
+// place has what a column needs if other columns are below it.
 // The runs of its Buffer are pending entries for all columns below except the required ones:
 // the nulls since its last value. They are passed down, to the columns directly below, when
 // the place gets a value.
