@@ -66,24 +66,25 @@ const keptScratch = 4 << 20
 
 // scratch is the memory of an Encode. Each worker uses one.
 type scratch struct {
-	pages  []page
-	plain  []byte   // all numbers of the block as plain values, if converted is set
-	codes  []uint32 // numbers of the dictionary
-	way    pass
-	body   []byte // of a page, before compression
-	levels encoding.HybridEncoder
-	head   [pageHeaderBound]byte
-	data   []byte // the values that are left, in Avro's encoding
-	left   []byte // the values that are left in plain
-	// converted is set if the values are in plain.
+	pages    []page
+	leftAvro []byte // the values that are left, in Avro's encoding
+	// converted is set if plain has all numbers of the block. Then leftPlain has those that are
+	// left, and leftAvro none.
 	converted bool
+	plain     []byte
+	leftPlain []byte
+	codes     []uint32 // numbers of the dictionary
+	way       pass
+	body      []byte // of a page, before compression
+	levels    encoding.HybridEncoder
+	head      [pageHeaderBound]byte
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // release keeps the memory for other jobs, unless a huge value made it large.
 func (s *scratch) release() {
-	s.data, s.left, s.way = nil, nil, pass{}
+	s.leftAvro, s.leftPlain, s.way = nil, nil, pass{}
 	clear(s.pages) // bounds are in the memory of the block
 	if cap(s.plain)+4*cap(s.codes)+cap(s.body) <= keptScratch {
 		scratches.Put(s)
@@ -148,7 +149,7 @@ func (s *scratch) cut(j *encodeJob) error {
 		c.data = j.block.Data
 	}
 	c.cut(j.c.leaf, j.block)
-	s.pages, s.converted, s.codes, s.data = c.pages, false, s.codes[:0], j.block.Data
+	s.pages, s.converted, s.codes, s.leftAvro = c.pages, false, s.codes[:0], j.block.Data
 	rows, values := int64(0), 0
 	for i := range s.pages {
 		rows, values = rows+int64(s.pages[i].rows), values+s.pages[i].values
@@ -213,11 +214,11 @@ func (s *scratch) convert(k valueKind) (err error) {
 		n += s.pages[i].values
 	}
 	if k == ints {
-		s.plain, s.data, err = encoding.AppendPlainInt32(s.plain[:0], s.data, n)
+		s.plain, s.leftAvro, err = encoding.AppendPlainInt32(s.plain[:0], s.leftAvro, n)
 	} else {
-		s.plain, s.data, err = encoding.AppendPlainInt64(s.plain[:0], s.data, n)
+		s.plain, s.leftAvro, err = encoding.AppendPlainInt64(s.plain[:0], s.leftAvro, n)
 	}
-	s.left, s.converted = s.plain, true
+	s.leftPlain, s.converted = s.plain, true
 	return err
 }
 
@@ -239,8 +240,8 @@ func (s *scratch) encode(j *encodeJob, dst []byte) (_ []byte, err error) {
 		}
 	}
 	//guard: rejects values left over
-	if len(s.data) > 0 {
-		return dst, fmt.Errorf("%d bytes after the values of a block", len(s.data))
+	if len(s.leftAvro) > 0 {
+		return dst, fmt.Errorf("%d bytes after the values of a block", len(s.leftAvro))
 	}
 	return dst, nil
 }
@@ -294,17 +295,17 @@ func (s *scratch) appendCodes(j *encodeJob, p *page) {
 	entry := &j.pages[len(j.pages)-1]
 	switch {
 	case s.converted:
-		j.addNumberBounds(s.left[:p.size])
-		s.left = s.left[p.size:]
+		j.addNumberBounds(s.leftPlain[:p.size])
+		s.leftPlain = s.leftPlain[p.size:]
 	case j.c.kind == floats || j.c.kind == doubles:
-		j.addNumberBounds(s.data[:p.size])
-		s.data = s.data[p.size:]
+		j.addNumberBounds(s.leftAvro[:p.size])
+		s.leftAvro = s.leftAvro[p.size:]
 	default:
 		j.addTextBounds(&p.bounds)
 		if j.c.kind != fixed {
 			entry.text = p.text
 		}
-		s.data = s.data[p.size:]
+		s.leftAvro = s.leftAvro[p.size:]
 	}
 }
 

@@ -25,12 +25,12 @@ func (s *scratch) appendPlain(j *encodeJob, p *page) (err error) {
 		j.addBounds(trueBound, trueBound)
 	case booleans:
 		//guard: rejects missing values
-		if n > len(s.data) {
+		if n > len(s.leftAvro) {
 			return errCut
 		}
-		s.body = encoding.AppendPlainBools(s.body, s.data, n)
-		j.addBoolBounds(s.data[:n])
-		s.data = s.data[n:]
+		s.body = encoding.AppendPlainBools(s.body, s.leftAvro, n)
+		j.addBoolBounds(s.leftAvro[:n])
+		s.leftAvro = s.leftAvro[n:]
 	case ints, longs:
 		if err := s.appendNumbers(j.c.kind, n); err != nil {
 			return err
@@ -39,21 +39,21 @@ func (s *scratch) appendPlain(j *encodeJob, p *page) (err error) {
 	case floats, doubles:
 		size := n * j.c.kind.width()
 		//guard: rejects missing values
-		if size > len(s.data) {
+		if size > len(s.leftAvro) {
 			return errCut
 		}
-		s.body = append(s.body, s.data[:size]...)
-		s.data = s.data[size:]
+		s.body = append(s.body, s.leftAvro[:size]...)
+		s.leftAvro = s.leftAvro[size:]
 		j.addNumberBounds(s.body[at:])
 	case texts:
-		if s.body, s.data, err = encoding.AppendPlainBytes(s.body, s.data, n); err != nil {
+		if s.body, s.leftAvro, err = encoding.AppendPlainBytes(s.body, s.leftAvro, n); err != nil {
 			return err
 		}
 		j.pages[len(j.pages)-1].text = int64(len(s.body) - at - 4*n)
 		b := textBoundsOf(j.c.order, s.body[at:], 0)
 		j.addTextBounds(&b)
 	case fixed:
-		if s.body, s.data, err = encoding.AppendPlainFixed(s.body, s.data, n, j.c.size); err != nil {
+		if s.body, s.leftAvro, err = encoding.AppendPlainFixed(s.body, s.leftAvro, n, j.c.size); err != nil {
 			return err
 		}
 		b := textBoundsOf(j.c.order, s.body[at:], j.c.size)
@@ -69,12 +69,12 @@ func (s *scratch) appendNumbers(k valueKind, n int) (err error) {
 	switch {
 	case s.converted:
 		size := n * k.width()
-		s.body = append(s.body, s.left[:size]...)
-		s.left = s.left[size:]
+		s.body = append(s.body, s.leftPlain[:size]...)
+		s.leftPlain = s.leftPlain[size:]
 	case k == ints:
-		s.body, s.data, err = encoding.AppendPlainInt32(s.body, s.data, n)
+		s.body, s.leftAvro, err = encoding.AppendPlainInt32(s.body, s.leftAvro, n)
 	default:
-		s.body, s.data, err = encoding.AppendPlainInt64(s.body, s.data, n)
+		s.body, s.leftAvro, err = encoding.AppendPlainInt64(s.body, s.leftAvro, n)
 	}
 	return err
 }
@@ -86,11 +86,11 @@ func (s *scratch) appendSymbols(j *encodeJob, n int) error {
 	b.reset(j.c.order)
 	last := -1
 	for range n {
-		ordinal, rest, err := cutOrdinal(s.data, len(j.c.symbols))
+		ordinal, rest, err := cutOrdinal(s.leftAvro, len(j.c.symbols))
 		if err != nil {
 			return err
 		}
-		s.data = rest
+		s.leftAvro = rest
 		s.body = appendSymbol(s.body, j.c.symbols[ordinal])
 		if ordinal != last {
 			b.add(j.c.symbols[ordinal])
