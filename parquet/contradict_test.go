@@ -293,6 +293,20 @@ func setEncoding(h *pq.PageHeader, e pq.Encoding) {
 	h.DataPageHeader.V.Encoding, h.DataPageHeaderV2.V.Encoding = e, e
 }
 
+// A cursor of values in a list notices that its page has other rows than the index says.
+func TestRowsOfItems(t *testing.T) {
+	for _, change := range []int64{-1, 1} {
+		w := newRewriter(t, smallFile(t, "none"), rand.New(rand.NewPCG(0, 0)))
+		w.index = func(chunk int, x *pq.OffsetIndex) {
+			if chunk == portLeaf {
+				x.PageLocations[1].FirstRowIndex += change
+			}
+		}
+		p := mustOpen(t, w.file())
+		wantDamage(t, "values in a list", readColumn(p, p.chunks[portLeaf].leaf.number, 0), damage.Count, "its index says")
+	}
+}
+
 // Levels that do not describe lists are damage.
 func TestLevelsThatContradict(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"array","items":["null","int"]}},{"name":"n","type":"null"}]}`
@@ -315,6 +329,7 @@ func TestLevelsThatContradict(t *testing.T) {
 		{"fewer values", []uint32{0, 1, 0, 0}, []uint32{2, 1, 0, 2}, 1, damage.Value, "decoded"},
 		{"more values", []uint32{0, 1, 0, 0}, []uint32{2, 1, 0, 2}, 3, damage.Count, "after the values"},
 		{"more rows", []uint32{0, 0, 0, 0}, []uint32{2, 1, 0, 2}, 2, damage.Count, "its index says"},
+		{"fewer rows", []uint32{0, 1, 0, 1}, []uint32{2, 1, 2, 1}, 2, damage.Count, "its index says"},
 	} {
 		w := newRewriter(t, file, rand.New(rand.NewPCG(0, 0)))
 		w.header = func(chunk, _ int, h *pq.PageHeader, body []byte) []byte {
@@ -329,8 +344,15 @@ func TestLevelsThatContradict(t *testing.T) {
 		}
 		p := mustOpen(t, w.file())
 		wantDamage(t, c.name, p.Verify(t.Context()), c.kind, c.reason)
-		err := errors.Join(readColumn(p, 0, 0), readColumn(p, 1, 0))
-		if err == nil && c.kind != "" && c.name != "more rows" {
+		var errs []error
+		for col := range 2 { // the lengths of lists, and the items
+			errs = append(errs, readColumn(p, col, 0))
+			if errs[col] == nil && c.kind == damage.Count && c.values == 2 {
+				t.Errorf("%s: the cursor of %s finds nothing", c.name, p.tree.mapping.Columns[col].Name)
+			}
+		}
+		err := errors.Join(append(errs, readColumn(p, 2, 0))...)
+		if err == nil && c.kind != "" {
 			t.Errorf("%s: the cursors find nothing", c.name)
 		}
 		if err != nil && !isDamage(err) {

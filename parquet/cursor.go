@@ -391,15 +391,8 @@ func (c *cursor) damaged(kind damage.Kind, reason string, args ...any) error {
 	return c.locate(bad(kind, reason, args...))
 }
 
-// undecodable returns an error of levels as damage.
-func (c *cursor) undecodable(err error) error {
-	if err == nil {
-		return nil
-	}
-	d := damage.New(damage.Value, "", -1, "the levels cannot be decoded")
-	d.Err = err
-	return c.locate(d)
-}
+// undecodable returns an error of levels as damage in the page.
+func (c *cursor) undecodable(err error) error { return c.locate(badLevels(err)) }
 
 // locate adds the page to damage that has no place.
 func (c *cursor) locate(err error) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/bits"
 
+	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
 )
 
@@ -16,6 +17,7 @@ const levelWindow = 256
 type levelReader struct {
 	levelDecoders
 	repetition, definition levels
+	pageRows               int // rows that the page has by its index
 
 	// The window is used only if the leaf has repetition levels. It has the levels of some
 	// entries, and at is how many of these entries were passed. window is the state before it.
@@ -28,6 +30,7 @@ type levelReader struct {
 type levelDecoders struct {
 	rep, def encoding.HybridDecoder
 	left     int
+	rows     int // rows that were decoded, if the leaf has repetition levels
 }
 
 // levels describes the repetition or the definition levels of a page.
@@ -45,7 +48,7 @@ type levelPlace struct {
 
 // reset moves to the start of a page.
 func (l *levelReader) reset(page *loadedPage) error {
-	l.left = page.entries
+	l.left, l.rows, l.pageRows = page.entries, 0, page.rows
 	l.reps, l.defs, l.at = l.reps[:0], l.defs[:0], 0
 	if err := l.repetition.begin(&l.rep, page.reps, page.entries); err != nil {
 		return fmt.Errorf("repetition levels: %w", err)
@@ -135,6 +138,15 @@ func (l *levelReader) fill() (bool, error) {
 	if err := l.definition.read(&l.def, l.defs); err != nil {
 		return false, fmt.Errorf("definition levels: %w", err)
 	}
+	for _, rep := range l.reps {
+		if rep == 0 {
+			l.rows++
+		}
+	}
+	//guard: rejects a page with other rows than its index says, which would shift all later rows
+	if l.rows > l.pageRows || l.left == 0 && l.rows < l.pageRows {
+		return false, bad(damage.Count, "the page does not have the %d rows that its index says", l.pageRows)
+	}
 	return n > 0, nil
 }
 
@@ -161,6 +173,9 @@ func (l *levelReader) move(p levelPlace) error {
 // count returns how many of the entries that are left have at least a definition level. It does
 // not move.
 func (l *levelReader) count(least uint32) (n int, err error) {
+	if l.repetition.most > 0 {
+		return l.countItems(least)
+	}
 	if d := &l.definition; d.same {
 		if d.level < least {
 			return 0, nil
@@ -177,6 +192,22 @@ func (l *levelReader) count(least uint32) (n int, err error) {
 	}
 	l.levelDecoders = at
 	return n, err
+}
+
+// countItems is count for a leaf with repetition levels. It also checks the number of rows.
+func (l *levelReader) countItems(least uint32) (n int, err error) {
+	place := l.place()
+	for {
+		more, err := l.fill()
+		if err != nil {
+			return 0, err
+		}
+		if !more {
+			return n, l.move(place)
+		}
+		n += atLeast(l.defs[l.at:], least)
+		l.at = len(l.reps)
+	}
 }
 
 // atLeast returns how many levels are at least least.
@@ -199,12 +230,7 @@ func (l *levelReader) passRows(n int, least uint32) (passed int, err error) {
 		return l.passEntries(n, least)
 	}
 	for {
-		more, err := l.fill()
-		//guard: rejects a page with fewer rows than its index says
-		if err == nil && !more {
-			err = fmt.Errorf("the page ends %d rows early", n+1)
-		}
-		if err != nil {
+		if more, err := l.fill(); err != nil || !more {
 			return passed, err
 		}
 		for ; l.at < len(l.reps); l.at++ {

@@ -30,6 +30,7 @@ type loadedPage struct {
 	head     pageHead
 	number   int // of the data page
 	entries  int
+	rows     int    // by the index; 0 for a dictionary
 	reps     []byte // repetition levels, if the leaf has them
 	defs     []byte // definition levels, if the leaf has them
 	values   []byte
@@ -263,6 +264,7 @@ func (r *pageReader) split(page *loadedPage, body []byte, at int64) error {
 	page.entries = int(entries)
 	if page.number >= 0 {
 		rows := r.c.pages[page.number].rows
+		page.rows = int(rows)
 		//guard: rejects a page without an entry for each row
 		if int64(entries) < rows || r.c.leaf.rep == 0 && int64(entries) != rows {
 			return fail(damage.Count, "the page has %d values and nulls, its index %d rows", entries, rows)

@@ -289,10 +289,6 @@ func (v *chunkVerifier) verifyPage(i int) error {
 	if err != nil {
 		return v.locate(err, page)
 	}
-	//guard: rejects a page with other rows than the index says
-	if v.page.rows != k.rows {
-		return v.fail(i, damage.Count, k.offset, "the page has %d rows, its index says %d", v.page.rows, k.rows)
-	}
 	//guard: rejects a wrong size of strings, by which readers reserve memory
 	if k.text >= 0 && k.text != v.page.text {
 		return v.fail(i, damage.Size, k.offset, "the values have %d bytes, the offset index says %d", v.page.text, k.text)
@@ -397,7 +393,11 @@ func (v *chunkVerifier) verifyLists(page *loadedPage) error {
 	return nil
 }
 
+// badLevels returns an error of levels as damage.
 func badLevels(err error) error {
+	if err == nil || errors.As(err, new(*damage.Error)) {
+		return err
+	}
 	d := damage.New(damage.Value, "", -1, "the levels cannot be decoded")
 	d.Err = err
 	return d
