@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/parquet-go/parquet-go/deprecated"
 	parquet "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
@@ -88,13 +89,13 @@ func (p *part) addChunks(meta *parquet.FileMetaData) error {
 	if len(g.Columns) != len(p.chunks) {
 		return damage.New(damage.Count, p.file.Name(), p.footerAt, "%d column chunks, the schema has %d leaves", len(g.Columns), len(p.chunks))
 	}
-	sums := 0
+	sums, elements := 0, leafElements(meta.Schema)
 	for i := range p.chunks {
 		c := &p.chunks[i]
 		if err := p.addChunk(c, &g.Columns[i]); err != nil {
 			return err
 		}
-		c.ordered = i < len(meta.ColumnOrders) && isTypeOrder(meta.ColumnOrders[i])
+		c.ordered = i < len(meta.ColumnOrders) && isTypeOrder(meta.ColumnOrders[i]) && sameOrder(c.leaf, elements[i])
 		c.sums = sums
 		sums += c.pageCount
 		for _, index := range []section{c.columnIndex, c.offsetIndex} {
@@ -194,6 +195,41 @@ func (p *part) checkPlaces(c *partChunk) error {
 		return p.damaged(c, -1, damage.Size, p.footerAt, "%d uncompressed bytes", c.raw)
 	}
 	return nil
+}
+
+// leafElements returns the elements of a schema's leaves.
+func leafElements(all []parquet.SchemaElement) (leaves []*parquet.SchemaElement) {
+	for i := range all {
+		if all[i].Type.Valid {
+			leaves = append(leaves, &all[i])
+		}
+	}
+	return leaves
+}
+
+// sameOrder reports whether the values of a leaf have the same order by the annotation of the
+// file and by the Avro type. Other writers annotate other columns than this package does.
+func sameOrder(l *leaf, e *parquet.SchemaElement) bool {
+	decimal := false
+	switch t := e.LogicalType.Value.(type) {
+	case *parquet.IntType:
+		if !t.IsSigned {
+			return false
+		}
+	case *parquet.Float16Type, *parquet.VariantType, *parquet.GeometryType, *parquet.GeographyType:
+		return false
+	case *parquet.DecimalType:
+		decimal = true
+	}
+	if e.ConvertedType.Valid {
+		switch e.ConvertedType.V {
+		case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64, deprecated.Interval:
+			return false
+		case deprecated.Decimal:
+			decimal = true
+		}
+	}
+	return !l.textual() || decimal == (orderOf(l) == orderSigned)
 }
 
 func isTypeOrder(o parquet.ColumnOrder) bool {

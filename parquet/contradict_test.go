@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	pq "github.com/parquet-go/parquet-go/format"
 
@@ -205,6 +206,7 @@ func TestVerifyFindsContradictions(t *testing.T) {
 		{"bounds without an order", "", "", func(x *indexes) {
 			x.ColumnOrders = nil
 			x.chunk(idLeaf).Statistics.MinValue = le(1)
+			x.columns[idLeaf].MinValues[0] = nil
 		}},
 		{"a page of nulls", damage.Count, "only nulls", func(x *indexes) { x.columns[idLeaf].NullPages[0] = true }},
 		{"other nulls in a page", damage.Count, "its column index says", func(x *indexes) { x.columns[scoreLeaf].NullCounts[0]++ }},
@@ -291,6 +293,47 @@ func addValues(h *pq.PageHeader, n int32) {
 
 func setEncoding(h *pq.PageHeader, e pq.Encoding) {
 	h.DataPageHeader.V.Encoding, h.DataPageHeaderV2.V.Encoding = e, e
+}
+
+// Bounds are not used if the annotation of the file gives them another order than the Avro type.
+func TestBoundsInAnotherOrder(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"n","type":"long"},{"name":"b","type":"bytes"},` +
+		`{"name":"d","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":0}}]}`
+	file := formattest.Rows(t, Format, nil, schema, [][]byte{{2, 2, 1, 2, 1}, {1, 2, 0xff, 2, 0xff}}, 1000).Files(t)[""]
+	const nLeaf, bLeaf, dLeaf = 0, 1, 2
+	for _, c := range []struct {
+		name   string
+		leaf   int
+		change func(e *pq.SchemaElement)
+	}{
+		{"a converted decimal", bLeaf, func(e *pq.SchemaElement) { e.ConvertedType.Set(deprecated.Decimal) }},
+		{"a decimal", bLeaf, func(e *pq.SchemaElement) { e.LogicalType.Value = &pq.DecimalType{Precision: 50} }},
+		{"an interval", bLeaf, func(e *pq.SchemaElement) { e.ConvertedType.Set(deprecated.Interval) }},
+		{"a short float", bLeaf, func(e *pq.SchemaElement) { e.LogicalType.Value = &pq.Float16Type{} }},
+		{"bytes", dLeaf, func(e *pq.SchemaElement) {
+			*e = pq.SchemaElement{Name: e.Name, Type: e.Type, RepetitionType: e.RepetitionType}
+		}},
+		{"a converted unsigned number", nLeaf, func(e *pq.SchemaElement) { e.ConvertedType.Set(deprecated.Uint64) }},
+		{"an unsigned number", nLeaf, func(e *pq.SchemaElement) { e.LogicalType.Value = &pq.IntType{BitWidth: 64} }},
+	} {
+		p := mustOpen(t, reindexed(t, file, func(x *indexes) {
+			c.change(&x.Schema[1+c.leaf])
+			s := &x.chunk(c.leaf).Statistics
+			s.MinValue, s.MaxValue = s.MaxValue, s.MinValue
+			k := x.columns[c.leaf]
+			k.MinValues, k.MaxValues = k.MaxValues, k.MinValues
+		}))
+		testenv.Must(t, p.Verify(t.Context()))
+		blocks, err := p.Blocks(c.leaf)
+		testenv.Must(t, err)
+		if blocks[0].Min != nil || blocks[0].Max != nil {
+			t.Errorf("%s: %+v", c.name, blocks[0])
+		}
+	}
+	p := mustOpen(t, reindexed(t, file, func(x *indexes) { x.Schema[1].LogicalType.Value = &pq.IntType{BitWidth: 64, IsSigned: true} }))
+	if !p.chunks[nLeaf].ordered {
+		t.Error("signed numbers have no order")
+	}
 }
 
 // A cursor of values in a list notices that its page has other rows than the index says.

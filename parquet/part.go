@@ -246,7 +246,7 @@ func (p *part) readMetadata(meta *parquet.FileMetaData) error {
 }
 
 // checkSchema compares the footer's schema with that of the Avro schema. Annotations may
-// differ.
+// differ: see sameOrder.
 func (p *part) checkSchema(got []parquet.SchemaElement) error {
 	want := p.tree.elements
 	//guard: rejects another schema than that of the rows

@@ -466,7 +466,7 @@ func (v *chunkVerifier) verifyEncodings() error {
 		//guard: rejects pages that the footer does not count
 		return v.fail(-1, damage.Count, v.p.footerAt, "pages of the type %v with the encoding %v, which the footer does not count", key.PageType, key.Encoding)
 	}
-	if v.index == nil {
+	if v.index == nil || !v.c.ordered {
 		return nil
 	}
 	return v.verifyOrder()
