@@ -47,11 +47,12 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 // rawSize returns about how many bytes a page has before compression: its share of the chunk,
 // but at least the strings that a dictionary stands for.
 func (c *partChunk) rawSize(k *partPage) int64 {
-	share := int64(float64(c.raw) * float64(k.size) / float64(max(c.end-c.start, 1)))
+	const most = math.MaxInt64 / 8 // so that sums and products fit
+	share := int64(float64(min(c.raw, most)) * float64(k.size) / float64(max(c.end-c.start, 1)))
 	if k.text < 0 {
 		return share
 	}
-	return max(share, min(k.text, math.MaxInt64/2)+4*k.rows)
+	return max(share, min(k.text, most)+4*min(k.rows, most))
 }
 
 // readBounds reads the column index of a chunk, which must have one.

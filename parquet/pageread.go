@@ -117,8 +117,14 @@ func (r *pageReader) readDictionary() (w *words, err error) {
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.File == "" {
 		d.File, d.Column, d.Offset = r.p.file.Name(), c.leaf.Name, c.start
 	}
-	keep = err == nil && w.text != nil
-	return w, err
+	if err != nil {
+		return nil, err
+	}
+	w.held = w.size()
+	if keep = w.text != nil; keep {
+		w.held += r.room.Held
+	}
+	return w, nil
 }
 
 // sumOf returns the entry of a data page's header in the chunk's checksums.

@@ -334,19 +334,29 @@ func (v *valueReader) checkSizes(offsets []int32) error {
 	return nil
 }
 
-// readSymbols appends ordinals of an enum, whose text is not in a dictionary.
+// readSymbols appends ordinals of an enum, whose text is not in a dictionary. It decodes the text
+// of a few values at a time. Values that share bytes are decoded one by one, because a few bytes
+// can stand for much text that is no symbol.
 func (v *valueReader) readSymbols(dst *column.Vector, n int) error {
-	s := &v.scratch
-	s.Offsets, s.Data = s.Offsets[:0], s.Data[:0]
-	if err := v.readText(s, n); err != nil {
-		return err
+	step := sharedStep
+	if v.coding == codedShared {
+		step = 1
 	}
-	for i := range n {
-		ordinal, err := v.ordinal(s.Data[s.Offsets[i]:s.Offsets[i+1]])
-		if err != nil {
+	s := &v.scratch
+	for n > 0 {
+		some := min(n, step)
+		s.Offsets, s.Data = s.Offsets[:0], s.Data[:0]
+		if err := v.readText(s, some); err != nil {
 			return err
 		}
-		dst.Ints = append(dst.Ints, ordinal)
+		for i := range some {
+			ordinal, err := v.ordinal(s.Data[s.Offsets[i]:s.Offsets[i+1]])
+			if err != nil {
+				return err
+			}
+			dst.Ints = append(dst.Ints, ordinal)
+		}
+		n -= some
 	}
 	return nil
 }

@@ -50,12 +50,20 @@ func (p *part) verify(ctx context.Context) error {
 		v := newChunkVerifier(p, i, lists[i], places)
 		err := v.verify(ctx)
 		v.reader.close()
-		p.chunks[i].words = nil
+		p.dropWords(&p.chunks[i])
 		if err := found.Add(err); err != nil {
 			return err
 		}
 	}
 	return found.Err()
+}
+
+// dropWords releases the memory of a chunk's dictionary.
+func (p *part) dropWords(c *partChunk) {
+	if c.words != nil {
+		p.memory.Release(c.words.held)
+		c.words = nil
+	}
 }
 
 // region is a part of the file.

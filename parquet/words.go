@@ -17,6 +17,7 @@ type words struct {
 	values column.Vector // decoded, unless they are text
 	text   []byte
 	places []int32
+	held   int64 // bytes that are accounted for
 }
 
 // oldDictionary is the encoding PLAIN_DICTIONARY of old writers: of PLAIN words in dictionaries,

@@ -1,0 +1,102 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	pq "github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
+
+// sharedPageOf returns a page of n values of DELTA_BYTE_ARRAY.
+func sharedPageOf(t *testing.T, n int, value []byte) *loadedPage {
+	t.Helper()
+	offsets := []uint32{0}
+	for range n {
+		offsets = append(offsets, offsets[len(offsets)-1]+uint32(len(value)))
+	}
+	b, err := (&delta.ByteArrayEncoding{}).EncodeByteArray(nil, bytes.Repeat(value, n), offsets)
+	testenv.Must(t, err)
+	return &loadedPage{entries: n, values: b, encoding: pq.DeltaByteArray}
+}
+
+// The text of an enum's values is decoded a few values at a time.
+func TestTextOfEnums(t *testing.T) {
+	symbol := strings.Repeat("a", 16<<10)
+	tree, err := newTree(`{"type":"record","name":"R","fields":[{"name":"e","type":{"type":"enum","name":"E","symbols":["` + symbol + `"]}}]}`)
+	testenv.Must(t, err)
+	for _, c := range []struct {
+		value string
+		kind  damage.Kind
+	}{{symbol, ""}, {symbol + "a", damage.Value}} {
+		v := newValueReader(&tree.leaves[0])
+		const n = 500
+		testenv.Must(t, v.reset(sharedPageOf(t, n, []byte(c.value)), nil, math.MaxInt64))
+		var got column.Vector
+		err := v.read(&got, n)
+		if d, ok := err.(*damage.Error); ok != (c.kind != "") || ok && d.Kind != c.kind || !ok && got.Values != n {
+			t.Errorf("%v, %d values", err, got.Values)
+		}
+		if cap(v.scratch.Data) > 4*len(symbol) {
+			t.Errorf("%d bytes of text in memory", cap(v.scratch.Data))
+		}
+	}
+}
+
+// wordsFile returns a file of some columns, each with a large dictionary.
+func wordsFile(t *testing.T, columns int) []byte {
+	t.Helper()
+	var fields []string
+	for i := range columns {
+		fields = append(fields, fmt.Sprintf(`{"name":"s%d","type":"string"}`, i))
+	}
+	var rows [][]byte
+	for i := range 200 {
+		word := bytes.Repeat([]byte{byte('a' + i%16)}, 2000)
+		var row []byte
+		for range columns {
+			row = append(binary.AppendVarint(row, int64(len(word))), word...)
+		}
+		rows = append(rows, row)
+	}
+	return formattest.Rows(t, Format, nil, `{"type":"record","name":"R","fields":[`+strings.Join(fields, ",")+`]}`, rows, 1<<20).Files(t)[""]
+}
+
+// Verify releases the dictionary of a column before it reads the next column.
+func TestVerifyReleasesDictionaries(t *testing.T) {
+	var peaks []int64
+	for _, columns := range []int{1, 10} {
+		var memory formattest.Memory
+		p, err := openFile(wordsFile(t, columns), format.OpenOptions{Memory: &memory})
+		testenv.Must(t, err)
+		before := memory.Held
+		testenv.Must(t, p.Verify(t.Context()))
+		if c := &p.(*part).chunks[0]; c.start == c.dataAt {
+			t.Fatal("the column has no dictionary")
+		}
+		peaks = append(peaks, memory.Peak-before)
+	}
+	if peaks[1] > peaks[0]+4*32000 {
+		t.Errorf("%d bytes for one column, %d for ten", peaks[0], peaks[1])
+	}
+}
+
+// Sizes in an index can be any numbers.
+func TestHostileRawSize(t *testing.T) {
+	c := partChunk{raw: math.MaxInt64, end: 10}
+	for _, k := range []partPage{{size: 10, text: -1}, {size: 10, text: math.MaxInt64, rows: math.MaxInt64}, {size: 10, rows: math.MaxInt64}} {
+		if n := c.rawSize(&k); n <= 0 || n > math.MaxInt64-1<<60 {
+			t.Errorf("%+v: %d bytes", k, n)
+		}
+	}
+}
