@@ -1,9 +1,7 @@
 package parquet
 
 import (
-	"encoding/binary"
-	"errors"
-	"fmt"
+	"reflect"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 
@@ -18,149 +16,49 @@ func marshal(v any) ([]byte, error) { return thrift.Marshal(&protocol, v) }
 // unmarshal reads the document at the start of b into v, a pointer to its zero value, and
 // returns its size. file and offset locate b, for damage.
 func unmarshal(file string, offset int64, b []byte, v any) (size int, err error) {
-	w := thriftWalk{b: b}
-	//guard: rejects a document that is cut or that needs far more memory than it has bytes
-	if err = w.structure(0); err == nil {
-		err = thrift.Unmarshal(&protocol, b[:w.at], v)
-	}
+	size, err = walkDocument(file, offset, b, nil, nil)
+	//guard: rejects a document that ends too early or needs far more memory than it has bytes
 	if err != nil {
-		return 0, damage.New(damage.Header, file, offset+int64(w.at), "not a Thrift document: %v", err)
+		return 0, err
+	}
+	if err := thrift.Unmarshal(&protocol, b[:size], v); err != nil {
+		return 0, notDocument(file, offset+int64(size), err)
+	}
+	return size, nil
+}
+
+// walkDocument walks the document at the start of b, and returns its size. It does not decode
+// the document, but checks its lengths. If there is a visit, it gets each item. t is the type of
+// the document, for the names and types of items. file and offset locate b, for damage.
+func walkDocument(file string, offset int64, b []byte, t reflect.Type, visit func(thriftItem)) (size int, err error) {
+	w := thriftWalk{b: b, visit: visit}
+	if err := w.fields(t, "", 0); err != nil {
+		return w.at, notDocument(file, offset+int64(w.at), err)
 	}
 	return w.at, nil
 }
 
-// thriftWalk walks a document without decoding it, and checks its lengths.
-type thriftWalk struct {
-	b       []byte
-	at      int
-	structs int // number of structures in lists
+func notDocument(file string, offset int64, err error) error {
+	return damage.New(damage.Header, file, offset, "not a Thrift document: %v", err)
 }
 
-const (
-	// maxThriftDepth is the most levels of structures and lists. Parquet needs eight.
-	maxThriftDepth = 16
-	// leastThrift is the least size in bytes of a structure in a list of Parquet's documents.
-	leastThrift = 4
-)
-
-var errThriftCut = errors.New("it is cut")
-
-// structure walks a structure: fields up to a stop byte.
-func (w *thriftWalk) structure(depth int) error {
-	//guard: bounds the depth of a document
-	if depth > maxThriftDepth {
-		return fmt.Errorf("more than %d levels", maxThriftDepth)
-	}
-	for {
-		head, err := w.byte()
-		if err != nil || head == 0 {
-			return err
+// documentMemory returns about how much memory unmarshal needs for a document of type t.
+func documentMemory(b []byte, t reflect.Type) int64 {
+	least := int64(len(b)) + int64(t.Size())
+	n := least
+	_, err := walkDocument("", 0, b, t, func(i thriftItem) {
+		if i.typ == nil {
+			return
 		}
-		if head>>4 == 0 { // the field's number follows
-			if _, err := w.varint(); err != nil {
-				return err
-			}
+		switch i.kind {
+		case thriftList, thriftSet:
+			n += i.number * int64(i.typ.Size())
+		case thriftStruct:
+			n += 16 // if it is a member of a union
 		}
-		if kind := head & 0xf; kind != thriftTrue && kind != thriftFalse { // which have no bytes
-			if err := w.value(kind, depth); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// The types of the compact protocol.
-const (
-	thriftTrue   = 1
-	thriftFalse  = 2
-	thriftByte   = 3
-	thriftI16    = 4
-	thriftI32    = 5
-	thriftI64    = 6
-	thriftDouble = 7
-	thriftBinary = 8
-	thriftList   = 9
-	thriftSet    = 10
-	thriftMap    = 11
-	thriftStruct = 12
-)
-
-// value walks a value. In a list, a boolean has a byte.
-func (w *thriftWalk) value(kind byte, depth int) error {
-	switch kind {
-	case thriftTrue, thriftFalse, thriftByte:
-		return w.skip(1)
-	case thriftI16, thriftI32, thriftI64:
-		_, err := w.varint()
-		return err
-	case thriftDouble:
-		return w.skip(8)
-	case thriftBinary:
-		n, err := w.varint()
-		if err != nil {
-			return err
-		}
-		return w.skip(n)
-	case thriftList, thriftSet:
-		return w.list(depth + 1)
-	case thriftStruct:
-		return w.structure(depth + 1)
-	}
-	return fmt.Errorf("a value of type %d, which Parquet does not use", kind)
-}
-
-func (w *thriftWalk) list(depth int) error {
-	head, err := w.byte()
+	})
 	if err != nil {
-		return err
+		return least // it is refused before memory is allocated
 	}
-	n, kind := uint64(head>>4), head&0xf
-	if n == 15 {
-		if n, err = w.varint(); err != nil {
-			return err
-		}
-	}
-	//guard: rejects a list with more items than bytes
-	if n > uint64(len(w.b)-w.at) {
-		return fmt.Errorf("a list of %d items in %d bytes", n, len(w.b)-w.at)
-	}
-	if kind == thriftStruct {
-		w.structs += int(n)
-		//guard: rejects a list whose items need far more memory than bytes
-		if w.structs > len(w.b)/leastThrift+1 {
-			return fmt.Errorf("%d structures in %d bytes", w.structs, len(w.b))
-		}
-	}
-	for range n {
-		if err := w.value(kind, depth); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *thriftWalk) byte() (byte, error) {
-	if w.at == len(w.b) {
-		return 0, errThriftCut
-	}
-	w.at++
-	return w.b[w.at-1], nil
-}
-
-func (w *thriftWalk) varint() (uint64, error) {
-	v, n := binary.Uvarint(w.b[w.at:])
-	if n <= 0 {
-		return 0, errThriftCut
-	}
-	w.at += n
-	return v, nil
-}
-
-func (w *thriftWalk) skip(n uint64) error {
-	//guard: rejects a value that reaches beyond its document
-	if n > uint64(len(w.b)-w.at) {
-		return errThriftCut
-	}
-	w.at += int(n)
-	return nil
+	return n
 }

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -27,121 +28,194 @@ type thriftItem struct {
 	typ      reflect.Type // of the value, or of a list's items; nil if unknown
 }
 
-// thriftItems walks a document that unmarshal accepts, and calls visit for each item. t is the
-// type of the document. At bytes that are no document it stops.
-func thriftItems(b []byte, t reflect.Type, visit func(*thriftItem)) {
-	w := itemWalk{thriftWalk: thriftWalk{b: b}, visit: visit}
-	w.fields(t, "", 0)
+// thriftWalk walks a document without decoding it, and checks its lengths.
+type thriftWalk struct {
+	b       []byte
+	at      int
+	structs int              // number of structures in lists
+	visit   func(thriftItem) // may be nil
 }
 
-type itemWalk struct {
-	thriftWalk
-	visit func(*thriftItem)
-}
+const (
+	// maxThriftDepth is the most levels of structures and lists. Parquet needs eight.
+	maxThriftDepth = 16
+	// leastThrift is the least size in bytes of a structure in a list of Parquet's documents.
+	leastThrift = 4
+)
 
-// fields walks the fields of a structure. It returns false if the bytes are cut.
-func (w *itemWalk) fields(t reflect.Type, name string, depth int) bool {
+var (
+	errThriftCut   = errors.New("it ends too early")
+	errThriftDepth = fmt.Errorf("more than %d levels", maxThriftDepth)
+)
+
+// The types of the compact protocol.
+const (
+	thriftTrue   = 1
+	thriftFalse  = 2
+	thriftByte   = 3
+	thriftI16    = 4
+	thriftI32    = 5
+	thriftI64    = 6
+	thriftDouble = 7
+	thriftBinary = 8
+	thriftList   = 9
+	thriftSet    = 10
+	thriftMap    = 11
+	thriftStruct = 12
+)
+
+// fields walks the fields of a structure, up to a stop byte.
+func (w *thriftWalk) fields(t reflect.Type, name string, depth int) error {
+	//guard: bounds the depth of a document
+	if depth > maxThriftDepth {
+		return errThriftDepth
+	}
 	number, fields := int16(0), fieldsOf(t)
-	for depth <= maxThriftDepth {
+	for {
 		item := thriftItem{from: w.at, depth: depth, name: name}
 		head, err := w.byte()
 		if err != nil {
-			return false
+			return err
 		}
 		if head == 0 {
-			item.to = w.at
-			w.visit(&item)
-			return true
+			w.found(&item)
+			return nil
 		}
 		if number += int16(head >> 4); head>>4 == 0 {
-			n, err := w.varint()
+			n, err := w.integer()
 			if err != nil {
-				return false
+				return err
 			}
-			number = int16(n>>1) ^ -int16(n&1)
+			number = int16(n)
 		}
-		item.kind = head & 0xf
-		item.index, item.name = int(number), "field"
+		item.kind, item.index, item.name = head&0xf, int(number), "field"
 		if number >= 0 && int(number) < len(fields) && fields[number].typ != nil {
 			item.name, item.typ = fields[number].name, fields[number].typ
 		}
-		if item.kind == thriftTrue || item.kind == thriftFalse {
-			item.number, item.to = int64(thriftFalse-item.kind), w.at
-			w.visit(&item)
-			continue
-		}
-		if !w.item(&item) {
-			return false
+		if item.kind == thriftTrue || item.kind == thriftFalse { // which have no bytes
+			item.number = int64(thriftFalse - item.kind)
+			w.found(&item)
+		} else if err := w.item(&item); err != nil {
+			return err
 		}
 	}
-	return false
 }
 
-// item walks a value.
-func (w *itemWalk) item(item *thriftItem) bool {
+// item walks a value. In a list, a boolean has a byte.
+func (w *thriftWalk) item(item *thriftItem) (err error) {
+	var b []byte
 	switch item.kind {
 	case thriftStruct:
-		item.to = w.at
-		w.visit(item)
+		w.found(item)
 		return w.fields(item.typ, item.name, item.depth+1)
 	case thriftList, thriftSet:
-		return w.items(item)
+		return w.list(item)
 	case thriftBinary:
-		n, err := w.varint()
-		if err != nil || w.skip(n) != nil {
-			return false
+		var n uint64
+		if n, err = w.varint(); err == nil {
+			item.bytes, err = w.take(n)
 		}
-		item.bytes = w.b[w.at-int(n) : w.at]
 	case thriftDouble:
-		if w.skip(8) != nil {
-			return false
+		if b, err = w.take(8); err == nil {
+			item.number = int64(binary.LittleEndian.Uint64(b))
 		}
-		item.number = int64(binary.LittleEndian.Uint64(w.b[w.at-8:]))
-	case thriftByte, thriftTrue, thriftFalse:
-		n, err := w.byte()
-		if err != nil {
-			return false
+	case thriftByte:
+		if b, err = w.take(1); err == nil {
+			item.number = int64(int8(b[0]))
 		}
-		item.number = int64(int8(n))
-		if item.kind != thriftByte {
-			item.number = int64(thriftFalse - n)
+	case thriftTrue, thriftFalse:
+		if b, err = w.take(1); err == nil {
+			item.number = int64(thriftFalse - b[0])
 		}
+	case thriftI16, thriftI32, thriftI64:
+		item.number, err = w.integer()
 	default:
-		n, err := w.varint()
-		if err != nil {
-			return false
-		}
-		item.number = int64(n>>1) ^ -int64(n&1)
+		err = fmt.Errorf("a value of type %d, which Parquet does not use", item.kind)
 	}
-	item.to = w.at
-	w.visit(item)
-	return true
+	if err == nil {
+		w.found(item)
+	}
+	return err
 }
 
-// items walks a list.
-func (w *itemWalk) items(list *thriftItem) bool {
+// list walks a list.
+func (w *thriftWalk) list(list *thriftItem) error {
+	//guard: bounds the depth of lists in lists
+	if list.depth >= maxThriftDepth {
+		return errThriftDepth
+	}
 	head, err := w.byte()
 	if err != nil {
-		return false
+		return err
 	}
-	n := uint64(head >> 4)
+	n, kind := uint64(head>>4), head&0xf
 	if n == 15 {
 		if n, err = w.varint(); err != nil {
-			return false
+			return err
+		}
+	}
+	//guard: rejects a list with more items than bytes
+	if n > uint64(len(w.b)-w.at) {
+		return fmt.Errorf("a list of %d items in %d bytes", n, len(w.b)-w.at)
+	}
+	if kind == thriftStruct {
+		w.structs += int(n)
+		//guard: rejects a list whose items need far more memory than bytes
+		if w.structs > len(w.b)/leastThrift+1 {
+			return fmt.Errorf("%d structures in %d bytes", w.structs, len(w.b))
 		}
 	}
 	if list.typ != nil && list.typ.Kind() == reflect.Slice {
 		list.typ = inner(list.typ.Elem())
 	}
-	list.number, list.to = int64(min(n, math.MaxInt32)), w.at
-	w.visit(list)
-	for i := range list.number {
-		item := thriftItem{from: w.at, depth: list.depth + 1, kind: head & 0xf, typ: list.typ, index: int(i)}
-		if !w.item(&item) {
-			return false
+	list.number = int64(n)
+	w.found(list)
+	for i := range int(n) {
+		item := thriftItem{from: w.at, depth: list.depth + 1, kind: kind, typ: list.typ, index: i}
+		if err := w.item(&item); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
+}
+
+// found ends an item, or the header of one.
+func (w *thriftWalk) found(item *thriftItem) {
+	if w.visit != nil {
+		item.to = w.at
+		w.visit(*item)
+	}
+}
+
+func (w *thriftWalk) byte() (byte, error) {
+	if w.at == len(w.b) {
+		return 0, errThriftCut
+	}
+	w.at++
+	return w.b[w.at-1], nil
+}
+
+func (w *thriftWalk) varint() (uint64, error) {
+	v, n := binary.Uvarint(w.b[w.at:])
+	if n <= 0 {
+		return 0, errThriftCut
+	}
+	w.at += n
+	return v, nil
+}
+
+func (w *thriftWalk) integer() (int64, error) {
+	n, err := w.varint()
+	return int64(n>>1) ^ -int64(n&1), err
+}
+
+func (w *thriftWalk) take(n uint64) ([]byte, error) {
+	//guard: rejects a value that reaches beyond its document
+	if n > uint64(len(w.b)-w.at) {
+		return nil, errThriftCut
+	}
+	w.at += int(n)
+	return w.b[w.at-int(n) : w.at], nil
 }
 
 // thriftField is a field of a structure, or a member of a union.
@@ -229,25 +303,4 @@ func (i *thriftItem) text() string {
 		}
 	}
 	return fmt.Sprint(i.number)
-}
-
-// documentMemory returns about how much memory unmarshal needs for a document of type t.
-func documentMemory(b []byte, t reflect.Type) int64 {
-	n := int64(len(b)) + int64(t.Size())
-	w := thriftWalk{b: b}
-	if w.structure(0) != nil {
-		return n // it is refused before memory is allocated
-	}
-	thriftItems(b, t, func(i *thriftItem) {
-		if i.typ == nil {
-			return
-		}
-		switch i.kind {
-		case thriftList, thriftSet:
-			n += i.number * int64(i.typ.Size())
-		case thriftStruct:
-			n += 16 // if it is a member of a union
-		}
-	})
-	return n
 }
