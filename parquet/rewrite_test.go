@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
+	"github.com/rowtocol/rowtocol/parquet/encoding/encodingtest"
 )
 
 // rewriter writes the pages of a file again, as other writers may do: in both versions, with any
@@ -171,7 +172,6 @@ func (w *rewriter) encode(l *leaf, v *column.Vector, n int) (pq.Encoding, []byte
 		}
 	}
 	plain := plainOf(l, v, &text)
-	var strings encoding.DeltaBytesEncoder
 	choice := w.r.IntN(3)
 	switch l.physical {
 	case pq.Boolean:
@@ -193,25 +193,25 @@ func (w *rewriter) encode(l *leaf, v *column.Vector, n int) (pq.Encoding, []byte
 	case pq.ByteArray:
 		switch choice {
 		case 0:
-			return pq.DeltaLengthByteArray, strings.AppendLength(nil, text.Offsets, text.Data)
+			return pq.DeltaLengthByteArray, encodingtest.AppendDeltaLength(nil, text.Offsets, text.Data)
 		case 1:
-			return pq.DeltaByteArray, strings.AppendShared(nil, text.Offsets, text.Data)
+			return pq.DeltaByteArray, encodingtest.AppendDeltaBytes(nil, text.Offsets, text.Data)
 		}
 	case pq.FixedLenByteArray:
 		switch choice {
 		case 0:
-			return pq.ByteStreamSplit, encoding.AppendSplit(nil, plain, l.size)
+			return pq.ByteStreamSplit, encodingtest.AppendSplit(nil, plain, l.size)
 		case 1:
-			return pq.DeltaByteArray, strings.AppendShared(nil, text.Offsets, text.Data)
+			return pq.DeltaByteArray, encodingtest.AppendDeltaBytes(nil, text.Offsets, text.Data)
 		}
 	default:
 		switch {
 		case choice == 0:
-			return pq.ByteStreamSplit, encoding.AppendSplit(nil, plain, l.width())
+			return pq.ByteStreamSplit, encodingtest.AppendSplit(nil, plain, l.width())
 		case choice == 1 && l.physical == pq.Int32:
-			return pq.DeltaBinaryPacked, encoding.AppendDeltaInt32(nil, v.Ints)
+			return pq.DeltaBinaryPacked, encodingtest.AppendDeltaInt32(nil, v.Ints)
 		case choice == 1 && l.physical == pq.Int64:
-			return pq.DeltaBinaryPacked, encoding.AppendDeltaInt64(nil, v.Longs)
+			return pq.DeltaBinaryPacked, encodingtest.AppendDeltaInt64(nil, v.Longs)
 		}
 	}
 	return pq.Plain, plain

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
+	"github.com/rowtocol/rowtocol/parquet/encoding/encodingtest"
 )
 
 // TestPagesDoNotAllocate encodes and decodes in memory that is large enough.
@@ -26,7 +27,10 @@ func TestPagesDoNotAllocate(t *testing.T) {
 	var d encoding.DeltaDecoder[int64]
 	var l encoding.DeltaLengthDecoder
 	var p encoding.DeltaBytesDecoder
-	var encoder encoding.DeltaBytesEncoder
+	deltas := encodingtest.AppendDeltaInt64(nil, ints)
+	deltaLength := encodingtest.AppendDeltaLength(nil, s.offsets, s.data)
+	deltaBytes := encodingtest.AppendDeltaBytes(nil, s.offsets, s.data)
+	split := encodingtest.AppendSplit(nil, s.data[:8000], 8)
 	read := make([]uint32, len(values))
 	for name, f := range map[string]func() error{
 		"hybrid": func() error {
@@ -62,28 +66,24 @@ func TestPagesDoNotAllocate(t *testing.T) {
 			return err
 		},
 		"delta": func() error {
-			b = encoding.AppendDeltaInt64(b[:0], ints)
-			testenv.Must(t, d.Reset(b))
+			testenv.Must(t, d.Reset(deltas))
 			if _, err := d.Read(got[:1000]); err != nil {
 				return err
 			}
 			return d.Skip(1000)
 		},
 		"delta length": func() (err error) {
-			b = encoder.AppendLength(b[:0], s.offsets, s.data)
-			testenv.Must(t, l.Reset(b))
+			testenv.Must(t, l.Reset(deltaLength))
 			offsets, data, err = l.Read(offsets[:0], data[:0], 2000)
 			return err
 		},
 		"delta bytes": func() (err error) {
-			b = encoder.AppendShared(b[:0], s.offsets, s.data)
-			testenv.Must(t, p.Reset(b))
+			testenv.Must(t, p.Reset(deltaBytes))
 			offsets, data, err = p.Read(offsets[:0], data[:0], 2000)
 			return err
 		},
 		"split": func() (err error) {
-			b = encoding.AppendSplit(b[:0], s.data[:8000], 8)
-			data, err = encoding.DecodeSplit(data[:0], b, 8, 0, 1000)
+			data, err = encoding.DecodeSplit(data[:0], split, 8, 0, 1000)
 			return err
 		},
 	} {

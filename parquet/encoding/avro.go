@@ -107,48 +107,6 @@ func AppendPlainBools(dst, src []byte, n int) []byte {
 	return dst
 }
 
-// DecodeAvroInts appends n ints or longs of Avro, which begin at src. It returns the rest of
-// src.
-func DecodeAvroInts[T int32 | int64](dst []T, src []byte, n int) (_ []T, rest []byte, err error) {
-	//guard: bounds the memory for the values
-	if n > len(src) {
-		return dst, src, cutShort(n, len(src))
-	}
-	dst = slices.Grow(dst, n)
-	at := 0
-	for i := range n {
-		u, end := uvarint(src, at)
-		v := unzigzag(u)
-		//guard: rejects a number that is cut short or does not fit
-		if end < 0 || int64(T(v)) != v {
-			return dst, src, badNumber("number", i, n, end)
-		}
-		dst = append(dst, T(v))
-		at = end
-	}
-	return dst, src[at:], nil
-}
-
-// DecodeAvroBytes appends n strings or bytes of Avro, which begin at src, as DecodePlainBytes
-// does.
-func DecodeAvroBytes(offsets []int32, data, src []byte, n int) (_ []int32, _, rest []byte, err error) {
-	if offsets, err = growOffsets(offsets, n, len(src)); err != nil {
-		return offsets, data, src, err
-	}
-	at := 0
-	for i := range n {
-		from, to, err := avroBytes(src, at, i, n)
-		if err != nil {
-			return offsets, data, src, err
-		}
-		if offsets, data, err = appendValue(offsets, data, src[from:to]); err != nil {
-			return offsets, data, src, err
-		}
-		at = to
-	}
-	return offsets, data, src[at:], nil
-}
-
 // avroBytes returns where the string or bytes at an offset of src are. They are value i of n.
 func avroBytes(src []byte, at, i, n int) (from, to int, err error) {
 	u, from := uvarint(src, at)

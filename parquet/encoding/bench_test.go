@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
+	"github.com/rowtocol/rowtocol/parquet/encoding/encodingtest"
 )
 
 const benchmarked = 10_000 // values
@@ -120,20 +121,12 @@ func BenchmarkHybrid(b *testing.B) {
 	}
 }
 
-// BenchmarkDelta encodes and decodes values. The bytes are those of the values.
+// BenchmarkDelta decodes values. The bytes are those of the values.
 func BenchmarkDelta(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, width := range []int{0, 3, 10, 20, 40, 60} {
-		values := rising[int64](r, benchmarked, width)
-		src := encoding.AppendDeltaInt64(nil, values)
-		b.Run(fmt.Sprintf("append/%d bits", width), func(b *testing.B) {
-			b.SetBytes(8 * benchmarked)
-			var dst []byte
-			for b.Loop() {
-				dst = encoding.AppendDeltaInt64(dst[:0], values)
-			}
-		})
-		b.Run(fmt.Sprintf("read/%d bits", width), func(b *testing.B) {
+		src := encodingtest.AppendDeltaInt64(nil, rising[int64](r, benchmarked, width))
+		b.Run(fmt.Sprintf("%d bits", width), func(b *testing.B) {
 			b.SetBytes(8 * benchmarked)
 			dst := make([]int64, 1000)
 			var d encoding.DeltaDecoder[int64]
@@ -151,27 +144,20 @@ func BenchmarkDelta(b *testing.B) {
 func BenchmarkDeltaBytes(b *testing.B) {
 	r := rand.New(rand.NewPCG(4, 5))
 	s := textsOf(texts(r, benchmarked)...)
-	var e encoding.DeltaBytesEncoder
-	var dst, data []byte
+	var data []byte
 	var offsets []int32
 	for _, c := range []struct {
-		name   string
-		append func([]byte, []int32, []byte) []byte
-		d      stringDecoder
+		name string
+		src  []byte
+		d    stringDecoder
 	}{
-		{"length", e.AppendLength, new(encoding.DeltaLengthDecoder)},
-		{"shared", e.AppendShared, new(encoding.DeltaBytesDecoder)},
+		{"length", encodingtest.AppendDeltaLength(nil, s.offsets, s.data), new(encoding.DeltaLengthDecoder)},
+		{"shared", encodingtest.AppendDeltaBytes(nil, s.offsets, s.data), new(encoding.DeltaBytesDecoder)},
 	} {
-		b.Run("append/"+c.name, func(b *testing.B) {
+		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(s.data)))
 			for b.Loop() {
-				dst = c.append(dst[:0], s.offsets, s.data)
-			}
-		})
-		b.Run("read/"+c.name, func(b *testing.B) {
-			b.SetBytes(int64(len(s.data)))
-			for b.Loop() {
-				testenv.Must(b, c.d.Reset(dst))
+				testenv.Must(b, c.d.Reset(c.src))
 				var err error
 				offsets, data, err = c.d.Read(offsets[:0], data[:0], benchmarked)
 				testenv.Must(b, err)
@@ -182,18 +168,12 @@ func BenchmarkDeltaBytes(b *testing.B) {
 
 func BenchmarkSplit(b *testing.B) {
 	for _, size := range []int{4, 8, 16} {
-		plain := make([]byte, size*benchmarked)
-		var dst []byte
-		b.Run(fmt.Sprintf("append/%d", size), func(b *testing.B) {
-			b.SetBytes(int64(len(plain)))
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			src := make([]byte, size*benchmarked)
+			b.SetBytes(int64(len(src)))
+			var dst []byte
 			for b.Loop() {
-				dst = encoding.AppendSplit(dst[:0], plain, size)
-			}
-		})
-		b.Run(fmt.Sprintf("decode/%d", size), func(b *testing.B) {
-			b.SetBytes(int64(len(plain)))
-			for b.Loop() {
-				plain, _ = encoding.DecodeSplit(plain[:0], dst, size, 0, benchmarked)
+				dst, _ = encoding.DecodeSplit(dst[:0], src, size, 0, benchmarked)
 			}
 		})
 	}

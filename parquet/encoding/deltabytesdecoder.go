@@ -20,9 +20,6 @@ func (d *DeltaLengthDecoder) Reset(src []byte) (err error) {
 	return err
 }
 
-// Count returns how many values there are, as the header says. There may be fewer.
-func (d *DeltaLengthDecoder) Count() int { return d.lengths.Count() }
-
 // Read appends n values as DecodePlainBytes does. If there are fewer it fails; at the end the
 // error is io.EOF.
 func (d *DeltaLengthDecoder) Read(offsets []int32, data []byte, n int) (_ []int32, _ []byte, err error) {
@@ -111,14 +108,11 @@ func (d *DeltaBytesDecoder) Reset(src []byte) error {
 		return err
 	}
 	//guard: rejects a value that has only one of the two lengths
-	if d.shared.Count() != d.others.Count() {
-		return fmt.Errorf("%d values share bytes, but %d have others", d.shared.Count(), d.others.Count())
+	if d.shared.Count() != d.others.lengths.Count() {
+		return fmt.Errorf("%d values share bytes, but %d have others", d.shared.Count(), d.others.lengths.Count())
 	}
 	return nil
 }
-
-// Count returns how many values there are, as the header says. There may be fewer.
-func (d *DeltaBytesDecoder) Count() int { return d.shared.Count() }
 
 // Read appends n values as DecodePlainBytes does. If there are fewer it fails; at the end the
 // error is io.EOF.

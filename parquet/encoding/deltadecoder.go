@@ -7,6 +7,10 @@ import (
 	"math"
 )
 
+// deltaMini is the number of deltas that are decoded at once. Miniblocks have one or more times
+// as many.
+const deltaMini = 32
+
 // DeltaDecoder decodes DELTA_BINARY_PACKED.
 type DeltaDecoder[T int32 | int64] struct {
 	src    []byte // after what was read

@@ -19,11 +19,12 @@
 //	plain, BYTE_ARRAY   | length: 4 | bytes | length | bytes | …
 //	plain, fixed        | bytes | bytes | …
 //
-//	delta               | varint: values of a block, 128 | varint: miniblocks of a block, 4 |
+//	delta               | varint: deltas of a block | varint: miniblocks of a block |
 //	                    | varint: count | zigzag: first value | block | block | …
-//	  block             | zigzag: least delta | width: 1 | width | width | width | miniblock | …
-//	  miniblock         delta - least delta of the next 32 values, of width bits each; those
-//	                    after the last value are 0, and a miniblock that has no value is left out
+//	  block             | zigzag: least delta | width: 1 | width | … | miniblock | …
+//	  miniblock         delta - least delta of the next values, of width bits each; there are a
+//	                    multiple of 32, those after the last value are 0, and a miniblock that
+//	                    has no value is left out
 //
 //	delta length        | delta: lengths | bytes of all values |
 //
@@ -33,6 +34,8 @@
 //
 // In Parquet's words these are RLE (levels) and RLE_DICTIONARY (indexes), PLAIN,
 // DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY and BYTE_STREAM_SPLIT.
+// The delta encodings and BYTE_STREAM_SPLIT are only decoded. Package encodingtest encodes them
+// for tests.
 //
 // Errors about the bytes have no location; the caller knows the page. They wrap
 // io.ErrUnexpectedEOF if the bytes end too early. After an error the values that were

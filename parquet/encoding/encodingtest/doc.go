@@ -1,0 +1,3 @@
+// Package encodingtest encodes values as other writers of Parquet do: in the encodings that the
+// program reads, but does not write. It serves tests.
+package encodingtest
