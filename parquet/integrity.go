@@ -57,6 +57,14 @@ func (s *seals) seal(meta *format.FileMetaData) ([]byte, error) {
 	return footer, nil
 }
 
+// isOther reports whether createdBy names another writer, which may have copied the metadata
+// of a file. A change of one byte does not make another writer's name of ours.
+func isOther(name string) bool {
+	const compared = 4
+	return len(name) >= compared && name[:compared] != createdBy[:compared] &&
+		name[len(name)-compared:] != createdBy[len(createdBy)-compared:]
+}
+
 // seal is what a footer says of the checksums in its file.
 type seal struct {
 	size int64 // bytes of the table; -1 if the file has none
@@ -71,6 +79,9 @@ func readSeal(file string, offset int64, footer []byte, meta *format.FileMetaDat
 		if kv.Key == sealKey {
 			text = kv.Value
 		}
+	}
+	if isOther(meta.CreatedBy) {
+		return seal{size: -1}, nil
 	}
 	// A change of one byte can hide fields, but it leaves one of these texts.
 	ours := bytes.Contains(footer, []byte(sealKey)) || bytes.Contains(footer, []byte(createdBy))

@@ -214,6 +214,10 @@ func TestSeal(t *testing.T) {
 			}
 		}
 	}
+	meta.CreatedBy = "parquet-cpp-arrow version 26.0.1"
+	if got, err := readSeal("f", 0, footer, meta); err != nil || got.size != -1 {
+		t.Errorf("copied metadata: %+v, %v", got, err)
+	}
 	// Without the key, the file is one of another writer.
 	if got, err := readSeal("f", 0, []byte("of another writer"), &format.FileMetaData{}); err != nil || got.size != -1 {
 		t.Errorf("%+v, %v", got, err)
