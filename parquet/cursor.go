@@ -15,6 +15,10 @@ import (
 // processor's cache. The next call reads on.
 const enough = 1 << 14
 
+// enoughText is how many bytes of text Read appends at most in one call, unless one unit has more,
+// if the index does not say how many the page has.
+const enoughText = 1 << 20
+
 // cursor implements format.Cursor. It counts in units, the entries that Read reads: lengths in
 // an array column, else values. A unit begins at an entry of the leaf where the parent's item
 // begins: the repetition level is at most that of the parent, and the definition level at least
@@ -36,6 +40,7 @@ type cursor struct {
 	next int         // number of the next page to load
 	left int         // units left in the page of a column without lengths
 	past int         // values of the page that were passed
+	most int         // values that one call of Read appends at most, unless one unit has more
 	err  error
 
 	passed []int32 // room for the lengths that Skip passes over
@@ -48,7 +53,7 @@ type levelPair struct{ rep, def uint32 }
 func (p *part) cursor(number int) *cursor {
 	chunk := &p.chunks[p.lengths[number]]
 	c := &cursor{p: p, number: number, col: &p.tree.mapping.Columns[number]}
-	c.own = chunk.leaf.number == number
+	c.own, c.most = chunk.leaf.number == number, math.MaxInt
 	if parent := c.col.Parent; parent >= 0 {
 		c.around = pairOf(&p.tree.mapping.Columns[parent])
 	}
@@ -163,7 +168,12 @@ func (c *cursor) beginValues() error {
 		}
 	}
 	c.past = 0
-	return c.locate(c.values.reset(c.page, w, c.textOf(c.page.number)))
+	c.values.unsized = c.pages[c.page.number].text < 0
+	err := c.values.reset(c.page, w, c.textOf(c.page.number))
+	if c.most = math.MaxInt; c.values.unsized {
+		c.most = max(enoughText/max(c.values.longest(), 1), 1)
+	}
+	return c.locate(err)
 }
 
 // checkStart checks that the page begins with a row.
@@ -265,7 +275,7 @@ func (c *cursor) skipLengths(n int64) (passed, items int64, err error) {
 	if c.passed == nil {
 		c.passed = make([]int32, 0, skippedLengths)
 	}
-	some, sum, err := c.lengths(c.passed, int(min(n, skippedLengths)), math.MaxInt)
+	some, sum, err := c.lengths(c.passed, int(min(n, skippedLengths)), enough, math.MaxInt)
 	if err == nil {
 		err = c.skipped(sum)
 	}
@@ -307,7 +317,7 @@ func (c *cursor) readValues(v *column.Vector, n int) (read int, err error) {
 		}
 	}
 	_, room, _ := v.Room(c.col.Type)
-	for n = min(n, c.left, room); n > 0; n /= 2 {
+	for n = min(n, c.left, room, c.most); n > 0; n /= 2 {
 		if err := c.append(v, n); err == nil {
 			c.left -= n
 			return n, nil
@@ -354,7 +364,7 @@ func (c *cursor) readSequences(v *column.Vector, n int) (read, items int, err er
 			return 0, 0, err
 		}
 		place := c.levels.place()
-		v.Lengths, items, err = c.lengths(v.Lengths, n, room)
+		v.Lengths, items, err = c.lengths(v.Lengths, n, min(enough, c.most), room)
 		if err == nil && c.own {
 			err = c.append(v, items)
 		} else if err == nil {

@@ -8,13 +8,13 @@ import (
 )
 
 // lengths appends up to n lengths of the page, and returns their sum. It appends none if the page
-// has no more. If one sequence alone has more than room items, the error is column.ErrFull.
-func (c *cursor) lengths(dst []int32, n, room int) (_ []int32, items int, err error) {
+// has no more, and stops when it has most items. If one sequence alone has more than room items, the error is column.ErrFull.
+func (c *cursor) lengths(dst []int32, n, most, room int) (_ []int32, items int, err error) {
 	if c.levels.repetition.most > 0 {
-		return c.sequences(dst, n, room)
+		return c.sequences(dst, n, most, room)
 	}
 	//guard: bounds the values in a vector
-	if n = min(n, room, c.levels.left); n == 0 {
+	if n = min(n, room, c.levels.left, most); n == 0 {
 		return dst, 0, column.ErrFull
 	}
 	from := len(dst)
@@ -72,8 +72,8 @@ func (c *cursor) appendOptional(dst []int32, items int, levels []uint32) ([]int3
 	return dst, items + int(sum)
 }
 
-// sequences is lengths for a leaf with repetition levels. It stops when it has enough items.
-func (c *cursor) sequences(dst []int32, n, room int) (_ []int32, items int, err error) {
+// sequences is lengths for a leaf with repetition levels. It may append a sequence that has more than most items.
+func (c *cursor) sequences(dst []int32, n, most, room int) (_ []int32, items int, err error) {
 	l, had, around, item := &c.levels, len(dst), c.around, c.item
 	open := false // the last length has items
 	for {
@@ -88,7 +88,7 @@ func (c *cursor) sequences(dst []int32, n, room int) (_ []int32, items int, err 
 			case rep <= around.rep && def < around.def:
 				open = false // the parent has no item here
 			case rep <= around.rep:
-				if k := len(dst) - had; k == n || k > 0 && items >= enough {
+				if k := len(dst) - had; k == n || k > 0 && items >= most {
 					l.at += i
 					return dst, items, nil
 				}

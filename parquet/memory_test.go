@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/testenv"
+	"github.com/rowtocol/rowtocol/parquet/encoding"
 )
 
 // sharedPageOf returns a page of n values of DELTA_BYTE_ARRAY.
@@ -98,5 +101,76 @@ func TestHostileRawSize(t *testing.T) {
 		if n := c.rawSize(&k); n <= 0 || n > math.MaxInt64-1<<60 {
 			t.Errorf("%+v: %d bytes", k, n)
 		}
+	}
+}
+
+// sharedFile returns a file of one page with n strings in DELTA_BYTE_ARRAY.
+func sharedFile(t *testing.T, schema string, n int, value []byte, sizes []int64) []byte {
+	t.Helper()
+	row := map[byte][]byte{'"': {0}, '[': {2, 0}, '{': {2, 0, 0}}[schema[0]]
+	file := formattest.Rows(t, Format, nil, `{"type":"record","name":"R","fields":[{"name":"s","type":`+schema+`}]}`, slices.Repeat([][]byte{row}, n), 1<<20).Files(t)[""]
+	w := newRewriter(t, file, rand.New(rand.NewPCG(0, 0)))
+	w.header = func(_, _ int, h *pq.PageHeader, _ []byte) (body []byte) {
+		l := w.p.chunks[0].leaf
+		for k, most := range []int{l.rep, l.def} {
+			if most > 0 {
+				b := encoding.AppendHybrid(nil, slices.Repeat([]uint32{uint32(k)}, n), 1)
+				body = append(binary.LittleEndian.AppendUint32(body, uint32(len(b))), b...)
+			}
+		}
+		body = append(body, sharedPageOf(t, n, value).values...)
+		*h = pq.PageHeader{Type: pq.DataPage, UncompressedPageSize: int32(len(body)), CompressedPageSize: int32(len(body))}
+		h.DataPageHeader.Set(pq.DataPageHeader{NumValues: int32(n), Encoding: pq.DeltaByteArray, DefinitionLevelEncoding: pq.RLE, RepetitionLevelEncoding: pq.RLE})
+		return body
+	}
+	w.footer = func(m *pq.FileMetaData) {
+		to := &m.RowGroups[0].Columns[0].MetaData
+		to.Codec, to.Statistics = pq.Uncompressed, pq.Statistics{}
+	}
+	w.index = func(_ int, x *pq.OffsetIndex) { x.UnencodedByteArrayDataBytes = sizes }
+	return w.file()
+}
+
+// Without sizes in the index, a read ends when it has appended much text.
+func TestTextWithoutSizes(t *testing.T) {
+	const n, size = 60, 100 << 10
+	for _, schema := range []string{`"string"`, `["null","string"]`, `{"type":"array","items":"string"}`} {
+		for _, sizes := range [][]int64{nil, {n * size}} {
+			file := sharedFile(t, schema, n, bytes.Repeat([]byte{'a'}, size), sizes)
+			for _, limit := range []int64{64 << 20, 3 << 20} {
+				p, err := openFile(file, format.OpenOptions{MaxBlock: limit})
+				testenv.Must(t, err, p.Verify(t.Context()))
+				c := p.(*part).cursor(p.(*part).chunks[0].leaf.number)
+				for units := 0; err == nil && units < n; {
+					var v column.Vector
+					var read int
+					read, _, err = c.Read(&v, n)
+					if units += read; len(v.Data) > enoughText && sizes == nil {
+						t.Errorf("%s: %d bytes in one read", schema, len(v.Data))
+					}
+				}
+				kind := damage.Kind("")
+				if sizes == nil && limit < n*size {
+					kind = damage.Unsupported
+				}
+				wantDamage(t, schema, err, kind, "more bytes than a page may have")
+			}
+		}
+	}
+}
+
+// A dictionary knows its longest word.
+func TestLongestWord(t *testing.T) {
+	page := loadedPage{entries: 3, encoding: pq.Plain}
+	for _, word := range []string{"a", "abc", "ab"} {
+		page.values = append(binary.LittleEndian.AppendUint32(page.values, uint32(len(word))), word...)
+	}
+	tree, err := newTree(`{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`)
+	testenv.Must(t, err)
+	v := newValueReader(&tree.leaves[0])
+	w, err := v.readDictionary(&page)
+	testenv.Must(t, err, v.reset(&loadedPage{encoding: pq.RLEDictionary}, w, 0))
+	if n := v.longest(); n != 3 {
+		t.Errorf("%d bytes", n)
 	}
 }

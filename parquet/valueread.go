@@ -25,6 +25,7 @@ type valueReader struct {
 	words   *words
 	indexes []uint32 // of words, while they are read
 	text    int64    // bytes that strings may still have
+	unsized bool     // the index does not say how many bytes they have
 
 	*deltaDecoders               // nil before they are needed
 	scratch        column.Vector // text of an enum, or bytes of BYTE_STREAM_SPLIT in Data
@@ -320,7 +321,26 @@ const (
 )
 
 func (v *valueReader) tooLong() error {
+	if v.unsized {
+		return bad(damage.Unsupported, "the values have more bytes than a page may have")
+	}
 	return bad(damage.Size, "the values have more bytes than the page may have: %d are left", v.text)
+}
+
+// longest returns a bound of the size of a string if a few bytes can stand for many strings. Else it
+// is 0.
+func (v *valueReader) longest() int {
+	switch {
+	case !v.leaf.textual() || v.symbols != nil:
+		return 0
+	case v.coding == codedWords && v.words != nil && v.words.places == nil:
+		return v.leaf.size
+	case v.coding == codedWords && v.words != nil:
+		return v.words.longest
+	case v.coding == codedShared:
+		return len(v.plain)
+	}
+	return 0
 }
 
 // checkSizes checks the sizes of values of FIXED_LEN_BYTE_ARRAY.

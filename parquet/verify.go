@@ -393,7 +393,7 @@ func (v *chunkVerifier) verifyLists(page *loadedPage) error {
 			return c.undecodable(err)
 		}
 		for c.levels.entries() > 0 {
-			if _, _, err := c.lengths(lengths[:0], len(lengths), math.MaxInt); err != nil {
+			if _, _, err := c.lengths(lengths[:0], len(lengths), enough, math.MaxInt); err != nil {
 				return err
 			}
 		}

@@ -17,7 +17,9 @@ type words struct {
 	values column.Vector // decoded, unless they are text
 	text   []byte
 	places []int32
-	held   int64 // bytes that are accounted for
+	// longest is the size of the longest word, if the words have places.
+	longest int
+	held    int64 // bytes that are accounted for
 }
 
 // oldDictionary is the encoding PLAIN_DICTIONARY of old writers: of PLAIN words in dictionaries,
@@ -159,9 +161,11 @@ func (v *valueReader) readDictionary(page *loadedPage) (*words, error) {
 		w.text, w.places = page.values, make([]int32, 0, w.count+1)
 		for range w.count {
 			w.places = append(w.places, int32(len(page.values)-len(v.plain)+4))
+			left := len(v.plain)
 			if err := v.skip(1); err != nil {
 				return nil, err
 			}
+			w.longest = max(w.longest, left-len(v.plain)-4)
 		}
 		w.places = append(w.places, int32(len(page.values)-len(v.plain)+4))
 	}
