@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -159,7 +160,7 @@ func (p *part) addChunk(c *partChunk, from *parquet.ColumnChunk) error {
 	case m.Type != c.leaf.physical:
 		return fail(damage.Schema, "the column chunk has the type %v, the schema %v", m.Type, c.leaf.physical)
 	//guard: rejects a chunk of another column
-	case !equalPaths(m.PathInSchema, c.leaf.path):
+	case !slices.Equal(m.PathInSchema, c.leaf.path):
 		return fail(damage.Schema, "the column chunk has the path %.200q, the schema %.200q", m.PathInSchema, c.leaf.path)
 	//guard: rejects a chunk without an entry for each row
 	case m.NumValues < p.rows || c.leaf.rep == 0 && m.NumValues != p.rows:
@@ -237,23 +238,23 @@ func isTypeOrder(o parquet.ColumnOrder) bool {
 	return ok
 }
 
-func equalPaths(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // damaged returns damage in a chunk. page is the number of a data page, or -1.
 func (p *part) damaged(c *partChunk, page int, kind damage.Kind, at int64, reason string, args ...any) *damage.Error {
 	d := damage.New(kind, p.file.Name(), at, reason, args...)
 	d.Column, d.Block = c.leaf.Name, int64(page)
 	return d
+}
+
+// locate adds a page of a chunk, unless it is nil, to damage that has no place.
+func (p *part) locate(err error, c *partChunk, page *loadedPage) error {
+	var d *damage.Error
+	if err == nil || !errors.As(err, &d) || d.File != "" {
+		return err
+	}
+	if d.File, d.Column = p.file.Name(), c.leaf.Name; page != nil {
+		d.Block, d.Offset = int64(page.number), c.pages[page.number].offset
+	}
+	return err
 }
 
 // checkSum compares bytes at an offset with their CRC-32C in the table of checksums.

@@ -405,16 +405,4 @@ func (c *cursor) damaged(kind damage.Kind, reason string, args ...any) error {
 func (c *cursor) undecodable(err error) error { return c.locate(badLevels(err)) }
 
 // locate adds the page to damage that has no place.
-func (c *cursor) locate(err error) error {
-	if err == nil {
-		return nil
-	}
-	var d *damage.Error
-	if errors.As(err, &d) && d.File == "" {
-		d.File, d.Column = c.p.file.Name(), c.col.Name
-		if c.page != nil {
-			d.Block, d.Offset = int64(c.page.number), c.pages[c.page.number].offset
-		}
-	}
-	return err
-}
+func (c *cursor) locate(err error) error { return c.p.locate(err, c.reader.c, c.page) }

@@ -114,6 +114,16 @@ func cutShort(err error) error {
 	return err
 }
 
+// badLevels returns an error of levels as damage.
+func badLevels(err error) error {
+	if err == nil || errors.As(err, new(*damage.Error)) {
+		return err
+	}
+	d := damage.New(damage.Value, "", -1, "the levels cannot be decoded")
+	d.Err = err
+	return d
+}
+
 // next fills dst with the definition levels of the next entries. At least as many entries must be
 // left, and the leaf must have no repetition levels.
 func (l *levelReader) next(dst []uint32) error {

@@ -279,7 +279,7 @@ func (r *pageReader) split(page *loadedPage, body []byte, at int64) error {
 			return r.splitV2(page, body, at)
 		}
 	}
-	raw, err := r.decompress(page, body, int(head.Raw), at)
+	raw, err := r.decompress(page, nil, body, int(head.Raw), at)
 	if err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (r *pageReader) splitV2(page *loadedPage, body []byte, at int64) error {
 		}
 		return nil
 	}
-	raw, err := r.decompressAfter(page, levels, body[reps+defs:], int(page.head.Raw), at)
+	raw, err := r.decompress(page, levels, body[reps+defs:], int(page.head.Raw), at)
 	if err != nil {
 		return err
 	}
@@ -353,13 +353,8 @@ func (r *pageReader) makeRoom(size, at int64) error {
 	return nil
 }
 
-// decompress returns the size bytes of a page before compression.
-func (r *pageReader) decompress(page *loadedPage, body []byte, size int, at int64) ([]byte, error) {
-	return r.decompressAfter(page, nil, body, size, at)
-}
-
-// decompressAfter returns the size bytes of a page. Its levels are not compressed.
-func (r *pageReader) decompressAfter(page *loadedPage, levels, body []byte, size int, at int64) ([]byte, error) {
+// decompress returns the size bytes of a page before compression. levels were not compressed.
+func (r *pageReader) decompress(page *loadedPage, levels, body []byte, size int, at int64) ([]byte, error) {
 	values := size - len(levels)
 	if r.c.codec == parquet.Uncompressed {
 		//guard: rejects a page whose sizes contradict each other

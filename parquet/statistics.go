@@ -123,26 +123,33 @@ func (c *groupColumn) columnIndex() *format.ColumnIndex {
 
 // boundaryOrder returns how the bounds of pages that have values follow each other.
 func (c *groupColumn) boundaryOrder(x *format.ColumnIndex) format.BoundaryOrder {
-	ascending, descending, last := true, true, -1
+	switch ascend, descend := c.order.directions(x); {
+	case ascend:
+		return format.Ascending
+	case descend:
+		return format.Descending
+	}
+	return format.Unordered
+}
+
+// directions reports whether the bounds of pages that have values ascend, and whether they
+// descend.
+func (o order) directions(x *format.ColumnIndex) (ascend, descend bool) {
+	ascend, descend = true, true
+	last := -1
 	for i, null := range x.NullPages {
 		if null {
 			continue
 		}
 		if last >= 0 {
-			low := c.order.compare(x.MinValues[last], x.MinValues[i])
-			high := c.order.compare(x.MaxValues[last], x.MaxValues[i])
-			ascending = ascending && low <= 0 && high <= 0
-			descending = descending && low >= 0 && high >= 0
+			low := o.compare(x.MinValues[last], x.MinValues[i])
+			high := o.compare(x.MaxValues[last], x.MaxValues[i])
+			ascend = ascend && low <= 0 && high <= 0
+			descend = descend && low >= 0 && high >= 0
 		}
 		last = i
 	}
-	switch {
-	case ascending:
-		return format.Ascending
-	case descending:
-		return format.Descending
-	}
-	return format.Unordered
+	return ascend, descend
 }
 
 // offsetIndex returns the offset index. The data pages begin at an offset of the file.

@@ -1,9 +1,7 @@
 package parquet
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -64,68 +62,6 @@ func (p *part) dropWords(c *partChunk) {
 		p.memory.Release(c.words.held)
 		c.words = nil
 	}
-}
-
-// region is a part of the file.
-type region struct {
-	section
-	kind  regionKind
-	chunk int
-}
-
-type regionKind uint8
-
-const (
-	headRegion regionKind = iota // the magic
-	pagesRegion
-	columnIndexRegion
-	offsetIndexRegion
-	sumsRegion
-	footerRegion
-)
-
-// regions returns the parts of the file, in the order of their offsets.
-func (p *part) regions() []region {
-	all := []region{{section{0, int64(len(magic))}, headRegion, 0}}
-	add := func(kind regionKind, chunk int, s section) {
-		if s.size > 0 {
-			all = append(all, region{s, kind, chunk})
-		}
-	}
-	for i := range p.chunks {
-		c := &p.chunks[i]
-		add(pagesRegion, i, section{c.start, c.end - c.start})
-		add(columnIndexRegion, i, c.columnIndex)
-		add(offsetIndexRegion, i, c.offsetIndex)
-	}
-	if p.seal.size > 0 {
-		add(sumsRegion, 0, section{p.footerAt - p.seal.size, p.seal.size})
-	}
-	add(footerRegion, 0, section{p.footerAt, p.file.Size() - p.footerAt})
-	slices.SortStableFunc(all, func(a, b region) int { return cmp.Compare(a.offset, b.offset) })
-	return all
-}
-
-// verifyRegions checks that the parts of the file do not overlap, and that there is nothing
-// between them. Other writers may leave gaps.
-func (p *part) verifyRegions() error {
-	at := int64(0)
-	for _, r := range p.regions() {
-		//guard: rejects bytes that belong to two parts of the file
-		if r.offset < at {
-			return damage.New(damage.Size, p.file.Name(), r.offset, "a part of %d bytes overlaps the one that ends at %d", r.size, at)
-		}
-		//guard: rejects bytes that belong to nothing
-		if r.offset > at && p.seal.size >= 0 {
-			return p.gap(at, r.offset)
-		}
-		at = r.end()
-	}
-	return nil
-}
-
-func (p *part) gap(from, to int64) error {
-	return damage.New(damage.Trailing, p.file.Name(), from, "%d bytes belong to nothing", to-from)
 }
 
 // placeSum is a checksum of the levels of a place, by the leaf that was verified first.
@@ -281,7 +217,7 @@ func (v *chunkVerifier) verifyPage(i int) error {
 	v.count(page)
 	v.page.reset()
 	if err := v.verifyLevels(page); err != nil {
-		return v.locate(err, page)
+		return v.p.locate(err, v.c, page)
 	}
 	if err := v.verifyLists(page); err != nil {
 		return err
@@ -295,7 +231,7 @@ func (v *chunkVerifier) verifyPage(i int) error {
 	}
 	v.page.text, err = v.values.verify(page, int(v.page.entries-v.page.nulls))
 	if err != nil {
-		return v.locate(err, page)
+		return v.p.locate(err, v.c, page)
 	}
 	//guard: rejects a wrong size of strings, by which readers reserve memory
 	if k.text >= 0 && k.text != v.page.text {
@@ -307,15 +243,6 @@ func (v *chunkVerifier) verifyPage(i int) error {
 	}
 	v.whole.add(&v.page)
 	return v.verifyIndex(i, k.offset)
-}
-
-// locate adds the page to damage that has no place.
-func (v *chunkVerifier) locate(err error, page *loadedPage) error {
-	var d *damage.Error
-	if errors.As(err, &d) && d.File == "" {
-		d.File, d.Column, d.Block, d.Offset = v.p.file.Name(), v.c.leaf.Name, int64(page.number), v.c.pages[page.number].offset
-	}
-	return err
 }
 
 // verifyIndex compares the page that was decoded with the column index.
@@ -401,16 +328,6 @@ func (v *chunkVerifier) verifyLists(page *loadedPage) error {
 	return nil
 }
 
-// badLevels returns an error of levels as damage.
-func badLevels(err error) error {
-	if err == nil || errors.As(err, new(*damage.Error)) {
-		return err
-	}
-	d := damage.New(damage.Value, "", -1, "the levels cannot be decoded")
-	d.Err = err
-	return d
-}
-
 func (v *chunkVerifier) countLevels(reps, defs []uint32) {
 	k := &v.page
 	for i, def := range defs {
@@ -482,23 +399,10 @@ func (v *chunkVerifier) verifyEncodings() error {
 
 // verifyOrder checks the order of the bounds in the column index.
 func (v *chunkVerifier) verifyOrder() error {
-	x, last := v.index, -1
-	for i, null := range x.NullPages {
-		if null || x.BoundaryOrder == parquet.Unordered {
-			continue
-		}
-		if last >= 0 {
-			low := v.values.order.compare(x.MinValues[last], x.MinValues[i])
-			high := v.values.order.compare(x.MaxValues[last], x.MaxValues[i])
-			if x.BoundaryOrder == parquet.Descending {
-				low, high = -low, -high
-			}
-			//guard: rejects an order that a search would rely on
-			if low > 0 || high > 0 {
-				return v.fail(i, damage.Value, v.c.columnIndex.offset, "the bounds of the page are not %v", x.BoundaryOrder)
-			}
-		}
-		last = i
+	ascend, descend := v.values.order.directions(v.index)
+	//guard: rejects an order that a search would rely on
+	if o := v.index.BoundaryOrder; o == parquet.Ascending && !ascend || o == parquet.Descending && !descend {
+		return v.fail(-1, damage.Value, v.c.columnIndex.offset, "the bounds of the pages are not %v", o)
 	}
 	return nil
 }

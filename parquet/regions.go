@@ -1,0 +1,70 @@
+package parquet
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// region is a part of the file.
+type region struct {
+	section
+	kind  regionKind
+	chunk int
+}
+
+type regionKind uint8
+
+const (
+	headRegion regionKind = iota // the magic
+	pagesRegion
+	columnIndexRegion
+	offsetIndexRegion
+	sumsRegion
+	footerRegion
+)
+
+// regions returns the parts of the file, in the order of their offsets.
+func (p *part) regions() []region {
+	all := []region{{section{0, int64(len(magic))}, headRegion, 0}}
+	add := func(kind regionKind, chunk int, s section) {
+		if s.size > 0 {
+			all = append(all, region{s, kind, chunk})
+		}
+	}
+	for i := range p.chunks {
+		c := &p.chunks[i]
+		add(pagesRegion, i, section{c.start, c.end - c.start})
+		add(columnIndexRegion, i, c.columnIndex)
+		add(offsetIndexRegion, i, c.offsetIndex)
+	}
+	if p.seal.size > 0 {
+		add(sumsRegion, 0, section{p.footerAt - p.seal.size, p.seal.size})
+	}
+	add(footerRegion, 0, section{p.footerAt, p.file.Size() - p.footerAt})
+	slices.SortStableFunc(all, func(a, b region) int { return cmp.Compare(a.offset, b.offset) })
+	return all
+}
+
+// verifyRegions checks that the parts of the file do not overlap, and that there is nothing
+// between them. Other writers may leave gaps.
+func (p *part) verifyRegions() error {
+	at := int64(0)
+	for _, r := range p.regions() {
+		//guard: rejects bytes that belong to two parts of the file
+		if r.offset < at {
+			return damage.New(damage.Size, p.file.Name(), r.offset, "a part of %d bytes overlaps the one that ends at %d", r.size, at)
+		}
+		//guard: rejects bytes that belong to nothing
+		if r.offset > at && p.seal.size >= 0 {
+			return p.gap(at, r.offset)
+		}
+		at = r.end()
+	}
+	return nil
+}
+
+func (p *part) gap(from, to int64) error {
+	return damage.New(damage.Trailing, p.file.Name(), from, "%d bytes belong to nothing", to-from)
+}
