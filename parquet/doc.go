@@ -5,21 +5,47 @@
 // # File
 //
 // Integers are little-endian. Headers, indexes and the footer are structures of
-// parquet.thrift in Thrift's compact protocol.
+// parquet.thrift in Thrift's compact protocol. Numbers after colons are sizes in bytes.
 //
-//	file    | "PAR1" | column chunk | … | column index | … | offset index | …
-//	        | table of checksums | footer | length of the footer: 4 | "PAR1" |
+//	file    +-------+---------+---------+-- - --+---------+-----------+--------+-----------+-------+
+//	        | magic | chunk 0 | chunk 1 |       | indexes | checksums | footer | length: 4 | magic |
+//	        +-------+---------+---------+-- - --+---------+-----------+--------+-----------+-------+
 //
-//	chunk   | dictionary page, if the column has a dictionary | data page | … |
+//	magic   | "PAR1" |
+//
+//	chunk   | dictionary page, if the column has a dictionary | data page 0 | data page 1 | … |
 //
 //	page    | PageHeader | stored bytes |
 //
-//	footer  | FileMetaData |
+//	indexes | ColumnIndex of chunk 0 | … | OffsetIndex of chunk 0 | OffsetIndex of chunk 1 | … |
+//
+//	footer  | FileMetaData: length |
 //
 // A column chunk belongs to a leaf of the Parquet schema (tree.go), which is a column of the
 // Avro mapping. A file without rows has no row group. There are column indexes only for
 // columns whose pages all have bounds or no values. All column indexes come first, then an
 // offset index for each chunk.
+//
+// # Checksums
+//
+// Parquet itself has checksums of pages only. The CRC-32 in a PageHeader covers the stored
+// bytes of its page. A table before the footer has the CRC-32C of each PageHeader, ColumnIndex
+// and OffsetIndex:
+//
+//	checksums  | of chunk 0 | of chunk 1 | … |
+//
+//	of a chunk | header of the dictionary page, if there is one: 4 | header of data page 0: 4 | …
+//	           | ColumnIndex, if there is one: 4 | OffsetIndex: 4 |
+//
+// The entry rowtocol.crc of the footer's metadata has the size of this table in bytes, its
+// CRC-32C, and the CRC-32C of the footer, calculated with zeros in place of its eight digits:
+//
+//	table 52 89abcdef footer 01234567
+//
+// Together the checksums cover every byte but the two magics and the length of the footer,
+// which must fit FileMetaData. Open checks the last magic always, but the first one only in
+// files of up to 64 KiB, which it reads whole. Verify and Dump always check both. A file of
+// another writer has no such table.
 //
 // # Data pages
 //
@@ -48,14 +74,6 @@
 // The footer's metadata has the Avro schema as parquet.avro.schema, or as
 // rowtocol.avro.schema if the file leaves out parts of it or keeps them as bytes. The reader
 // maps this schema to the same tree and checks that the file has it.
-//
-// # Checksums
-//
-// The CRC-32 of a page header covers the stored bytes of the page. The table before the
-// footer has the CRC-32C of each page header, column index and offset index. The footer's
-// metadata has the size and the CRC-32C of this table, and the CRC-32C of the footer itself
-// (integrity.go). Together they cover every byte between the two magics. A file of another
-// writer has no such table.
 //
 // # Bounds
 //

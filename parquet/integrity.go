@@ -13,12 +13,8 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Parquet's own checksums cover only the bodies of pages. This package also protects what is
-// between them, by a table before the footer: the CRC-32C of each page header, column index
-// and offset index, as uint32 in little-endian order. For each column chunk the table
-// has the page headers, the dictionary's first, then the column index, if there is one, and
-// the offset index. The footer's metadata has the size and the CRC-32C of the table, and the
-// CRC-32C of the footer itself, calculated with zeros in place of its digits.
+// sealKey has, in the footer's metadata, the checksums of the table of checksums and of the
+// footer; doc.go has their form.
 const sealKey = "rowtocol.crc"
 
 // createdBy names this writer in the footer. Java's readers ignore the bounds of strings
