@@ -55,3 +55,23 @@ func TestCompressBound(t *testing.T) {
 		}
 	}
 }
+
+// The bytes of a page must be able to decompress to its size.
+func TestCheckDecompressed(t *testing.T) {
+	for _, c := range codecs {
+		raw := make([]byte, 1<<20)
+		stored, err := compress(nil, c.codec, raw)
+		testenv.Must(t, err)
+		if err := checkDecompressed(c.codec, stored, len(raw)); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err := checkDecompressed(c.codec, stored[:4], len(raw)); err == nil {
+			t.Errorf("%s: 4 bytes decompress to %d", c.name, len(raw))
+		}
+	}
+	stored, err := compress(nil, format.Snappy, make([]byte, 100))
+	testenv.Must(t, err)
+	if checkDecompressed(format.Snappy, stored, 99) == nil {
+		t.Error("Snappy's size is not compared")
+	}
+}
