@@ -247,8 +247,11 @@ func (p *part) damaged(c *partChunk, page int, kind damage.Kind, at int64, reaso
 
 // locate adds a page of a chunk, unless it is nil, to damage that has no place.
 func (p *part) locate(err error, c *partChunk, page *loadedPage) error {
+	if err == nil {
+		return nil // before d, which needs memory
+	}
 	var d *damage.Error
-	if err == nil || !errors.As(err, &d) || d.File != "" {
+	if !errors.As(err, &d) || d.File != "" {
 		return err
 	}
 	if d.File, d.Column = p.file.Name(), c.leaf.Name; page != nil {

@@ -38,7 +38,8 @@ type Memory interface {
 
 // NewBuffers returns one empty buffer per column. A buffer becomes due at
 // blockSize bytes of data, or of lengths. With layout Levels, numbers count by their fixed
-// size, and make a buffer due at three quarters of blockSize.
+// size, and symbols of an enum by the size of the longest. They make a buffer due at three
+// quarters of blockSize.
 func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 	s := &Buffers{Cols: make([]Buffer, len(cols)), due: make([]int, 0, len(cols)), limit: blockSize, layout: layout}
 	mostWords := int32(min((blockSize+3)/4, math.MaxInt32))
