@@ -28,6 +28,7 @@ func TestThriftErrors(t *testing.T) {
 		{"a map", "\x1b\x00\x00", "type 11", 1},
 		{"no type", "\x10\x00", "type 0", 1},
 		{"a long list", "\x19\xf5\x04\x00\x00\x00", "a list of 4 items in 3 bytes", 3},
+		{"many structures", "\x19\xfc\x20" + strings.Repeat("\x00", 33), "32 structures in 36 bytes", 3},
 		{"a long string", "\x18\x02a", "it ends too early", 2},
 		{"a large number", "\x16" + strings.Repeat("\xff", 10) + "\x00", "it ends too early", 1},
 	} {
