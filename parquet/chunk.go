@@ -37,7 +37,7 @@ type partChunk struct {
 	mu    sync.Mutex
 	pages []partPage
 	words *words
-	last  [sharedPages]sharedPage
+	last  [sharedPages]*sharedPage
 }
 
 // sharedPages is how many pages are shared. While cursors move from one page to the next, they
@@ -46,8 +46,10 @@ const sharedPages = 2
 
 // sharedPage is a page that cursors share.
 type sharedPage struct {
-	page *loadedPage
-	held int64 // bytes of the page that are accounted for
+	page    *loadedPage
+	held    int64 // bytes of the page that are accounted for
+	holders int   // cursors that may read the page
+	old     bool  // it is no longer one of the last pages
 }
 
 // section is a range of bytes in the file.

@@ -170,8 +170,9 @@ func (c *cursor) beginValues() error {
 	c.past = 0
 	c.values.unsized = c.pages[c.page.number].text < 0
 	err := c.values.reset(c.page, w, c.textOf(c.page.number))
-	if c.most = math.MaxInt; c.values.unsized {
-		c.most = max(enoughText/max(c.values.longest(), 1), 1)
+	c.most = math.MaxInt
+	if n := c.values.longest(); n > 0 && c.values.unsized {
+		c.most = max(enoughText/n, 1)
 	}
 	return c.locate(err)
 }

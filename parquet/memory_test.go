@@ -174,3 +174,36 @@ func TestLongestWord(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 }
+
+// A page that cursors share is accounted for until the last cursor leaves it.
+func TestSharedPagesStayAccounted(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"array","items":{"type":"record","name":"I",` +
+		`"fields":[{"name":"s","type":"string"},{"name":"b","type":"boolean"}]}}}]}`
+	rows := make([][]byte, 100_000)
+	for i := range rows {
+		rows[i] = []byte{2, 6, byte(i), byte(i >> 8), 'c', byte(i) & 1, 0}
+	}
+	var memory formattest.Memory
+	p, err := openFile(formattest.Rows(t, Format, nil, schema, rows, 1<<10).Files(t)[""], format.OpenOptions{Memory: &memory})
+	testenv.Must(t, err)
+	lengths, values := p.(*part).cursor(0), p.(*part).cursor(2)
+	testenv.Must(t, values.SeekRow(0), lengths.SeekRow(0))
+	first := lengths.reader.held
+	if first == nil || first != values.reader.held || first.holders != 2 || first.held == 0 || len(lengths.pages) < 4 {
+		t.Fatalf("the cursors do not share a page: %+v", first)
+	}
+	for _, k := range lengths.pages {
+		testenv.Must(t, lengths.SeekRow(k.first))
+	}
+	for range 2 { // the second time the cursor does not move
+		before := memory.Held
+		testenv.Must(t, values.SeekRow(p.Rows()-1))
+		if freed := before - memory.Held; freed != first.held {
+			t.Errorf("%d bytes released, expected %d", freed, first.held)
+		}
+		first = new(sharedPage)
+	}
+	if last := lengths.reader.held; last.holders != 2 || lengths.reader.room.Bytes != nil {
+		t.Errorf("the last page has %d holders", last.holders)
+	}
+}

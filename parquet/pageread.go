@@ -44,6 +44,7 @@ type pageReader struct {
 	c    *partChunk
 	room column.Room
 	page loadedPage
+	held *sharedPage // the page that was loaded last, if the chunk is shared
 }
 
 // refused adds the page to err, which refused memory for it.
@@ -57,10 +58,10 @@ func (r *pageReader) close() { r.room.Release(r.p.memory) }
 // load returns data page i, valid until the next load.
 func (r *pageReader) load(i int) (*loadedPage, error) {
 	if r.c.shared {
-		if last := r.c.lastPage(i); last != nil {
-			return last, nil
+		r.p.memory.Release(r.c.leave(r.held))
+		if r.held = r.c.lastPage(i); r.held != nil {
+			return r.held.page, nil
 		}
-		r.room.Bytes = nil // another cursor may use the page that was loaded
 	}
 	k := &r.c.pages[i]
 	page, err := r.read(i, k.offset, k.size, r.sumOf(i))
@@ -70,8 +71,9 @@ func (r *pageReader) load(i int) (*loadedPage, error) {
 	}
 	if r.c.shared {
 		shared := *page
-		r.p.memory.Release(r.c.share(&shared, r.room.Held))
-		r.room.Held = 0
+		r.held = &sharedPage{page: &shared, held: r.room.Held, holders: 1}
+		r.room, r.page = column.Room{}, loadedPage{} // the memory is that of the shared page
+		r.p.memory.Release(r.c.share(r.held))
 		return &shared, nil
 	}
 	return page, nil
@@ -135,27 +137,51 @@ func (r *pageReader) sumOf(i int) int {
 	return i
 }
 
-// lastPage returns page i if it is one of those that were loaded last by any cursor.
-func (c *partChunk) lastPage(i int) *loadedPage {
+// lastPage returns page i if it is one of those that were loaded last by any cursor. The caller
+// holds it until it leaves it.
+func (c *partChunk) lastPage(i int) *sharedPage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for k := range c.last {
-		if page := c.last[k].page; page != nil && page.number == i {
-			return page
+	for _, s := range c.last {
+		if s != nil && s.page.number == i {
+			s.holders++
+			return s
 		}
 	}
 	return nil
 }
 
-// share adds a page to the last ones. It returns how many bytes were accounted for the page that
-// it replaces.
-func (c *partChunk) share(page *loadedPage, held int64) (before int64) {
+// share adds a page to the last ones. It returns how many bytes must be released for the page
+// that it replaces: none if a cursor holds that page.
+func (c *partChunk) share(s *sharedPage) (free int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before = c.last[sharedPages-1].held
+	if old := c.last[sharedPages-1]; old != nil {
+		old.old = true
+		free = old.free()
+	}
 	copy(c.last[1:], c.last[:])
-	c.last[0] = sharedPage{page, held}
-	return before
+	c.last[0] = s
+	return free
+}
+
+// leave ends the use of a page, unless it is nil. It returns how many bytes must be released.
+func (c *partChunk) leave(s *sharedPage) (free int64) {
+	if s == nil {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.holders--
+	return s.free()
+}
+
+// free returns how many bytes must be released, now that the page may have lost its last use.
+func (s *sharedPage) free() int64 {
+	if s.old && s.holders == 0 {
+		return s.held
+	}
+	return 0
 }
 
 // read reads the page of size bytes at an offset. number is that of a data page, or -1 for the
