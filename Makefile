@@ -40,7 +40,7 @@ CONCURRENT = ./job ./job/plan ./job/publish ./mapper ./hadoop ./hadoop/pipes ./i
   ./store/cluster ./store/hdfs ./store/location ./store/memstore ./store/webhdfs ./telemetry/lineage
 # Tests of many schedules, failures and shapes of rows, which take five times as long under
 # the detector, run without it, in "make test-all".
-MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter|FlippedBytes|RoundTripOfManyRows|HugeRows|LargestValues|FixedPart|MemoryForColumns|NothingIsAllocated)
+MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter|FlippedBytes|RoundTripOfManyRows|HugeRows|LargestValues|FixedPart|MemoryForColumns|NothingIsAllocated|BatchesHaveTheRows)
 # In these packages, only the tests FEW run under it.
 FEW_IN     = ./dataset ./parquet ./trevni
 FEW        = RemoteParts|Piece|Place|Close|TablesAreReadOnce|Parallel
@@ -141,7 +141,7 @@ unit: bin/rowtocol
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- $(FAST) -skip '$(MATRICES)' $(SEQUENTIAL)
-	nice $(call recorded,unit-few) -- $(FAST) -skip '$(FEW)' $(FEW_IN)
+	nice $(call recorded,unit-few) -- $(FAST) -skip '$(FEW)|$(MATRICES)' $(FEW_IN)
 	nice $(GO) test $(FAST) -run Alloc ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 1 }'
 
 commands: bin/rowtocol
@@ -150,7 +150,7 @@ commands: bin/rowtocol
 
 matrices: bin/rowtocol
 	@mkdir -p bin/test
-	nice $(TESTS) -- $(FAST) -run '$(MATRICES)' $(CONCURRENT) $(SEQUENTIAL)
+	nice $(TESTS) -- $(FAST) -run '$(MATRICES)' $(CONCURRENT) $(SEQUENTIAL) $(FEW_IN)
 
 # The other modules, but for the gate, and the tools of the repository.
 modules:
