@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// The columns of smallSchema.
+// The columns of formattest.SmallSchema.
 const (
 	idColumn, nameColumn, suitColumn, priceColumn  = 0, 3, 4, 5
 	hopsColumn, portColumn, noneColumn, tagsColumn = 6, 7, 8, 9
@@ -216,7 +216,7 @@ func TestCursorsFindContradictions(t *testing.T) {
 
 // Vectors are not filled beyond their limit, and the next read goes on with the rest.
 func TestFullVectors(t *testing.T) {
-	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(200), 64).Files(t), smallBlocks)
+	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], formattest.SmallSchema, formattest.SmallRows(200), 64).Files(t), smallBlocks)
 	for col, info := range p.Columns() {
 		c, err := p.(format.ColumnPart).Cursor(col)
 		testenv.Must(t, err)
@@ -236,7 +236,7 @@ func TestFullVectors(t *testing.T) {
 			}
 			units, values = units+n, values+items
 		}
-		if want := unitsFrom(t, p, col, 0); units != want {
+		if want := formattest.UnitsFrom(t, p, col, 0); units != want {
 			t.Errorf("column %s: %d units with %d values, want %d", info.Name, units, values, want)
 		}
 	}
@@ -255,7 +255,7 @@ func TestFullVectors(t *testing.T) {
 
 // The bounds of a block include all its values.
 func TestBlockBounds(t *testing.T) {
-	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], smallSchema, smallRows(64), 16).Files(t), smallBlocks)
+	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, smallChoices[0], formattest.SmallSchema, formattest.SmallRows(64), 16).Files(t), smallBlocks)
 	for col, info := range p.Columns() {
 		blocks, err := p.Blocks(col)
 		testenv.Must(t, err)

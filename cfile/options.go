@@ -15,7 +15,7 @@ import (
 )
 
 // partOptions are the options of parts to write. A plan has them as a JSON document. Columns are
-// named by their full or their simple names: see simpleName.
+// named by their full or their simple names: see column.Names.
 type partOptions struct {
 	// Compression is the compression of all files. Empty means no compression for bit-shuffled
 	// values, which are compressed already, and Snappy for other values.
@@ -214,9 +214,9 @@ func (r *optionsResolver) bad(format string, args ...any) {
 func (r *optionsResolver) find() {
 	r.compressions, r.encodings = map[int]Compression{}, map[int]Encoding{}
 	r.physical, r.sorted = map[int]bool{}, map[int]bool{}
-	names := newColumnNames(r.cols)
+	names := column.NewNames("column", len(r.cols), func(i int) string { return r.cols[i].Name })
 	named := func(option, path, value string, use func(col int)) {
-		col, err := names.find(path)
+		col, err := names.Find(path)
 		if err != nil {
 			r.bad("--%s %s%s: %w", option, path, value, err)
 			return
@@ -299,58 +299,4 @@ func (r *optionsResolver) file(col int, t Type, chosen bool, blockSize int) *Opt
 	}
 	o.Compression = cmp.Or(r.compressions[col], compressionChoices[r.o.Compression], o.Compression)
 	return o
-}
-
-// columnNames finds columns by their names.
-type columnNames struct {
-	exact  map[string]int
-	simple map[string][]string // names by their simple form
-}
-
-func newColumnNames(cols []column.Column) *columnNames {
-	n := &columnNames{make(map[string]int, len(cols)), make(map[string][]string, len(cols))}
-	for i := range cols {
-		name := cols[i].Name
-		n.exact[name] = i
-		n.simple[simpleName(name)] = append(n.simple[simpleName(name)], name)
-	}
-	return n
-}
-
-// simpleName returns a column's name with dots, and without the branches of unions and the
-// brackets of arrays: a.b for a[]#b/int.
-func simpleName(name string) string {
-	var s strings.Builder
-	branch := false
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c == '#':
-			s.WriteByte('.')
-			branch = false
-		case c == '/':
-			branch = true
-		case c == '[' || c == ']':
-			branch = false
-		case c == '>':
-			s.WriteByte(c)
-			branch = false
-		case !branch:
-			s.WriteByte(c)
-		}
-	}
-	return s.String()
-}
-
-func (n *columnNames) find(path string) (int, error) {
-	if i, ok := n.exact[path]; ok {
-		return i, nil
-	}
-	switch names := n.simple[path]; len(names) {
-	case 0:
-		return 0, errors.New("there is no such column")
-	case 1:
-		return n.exact[names[0]], nil
-	default:
-		return 0, fmt.Errorf("it is one of the columns %s", strings.Join(names, ", "))
-	}
 }

@@ -1,12 +1,10 @@
 package cfile
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"path"
 	"reflect"
@@ -27,45 +25,6 @@ import (
 // smallBlocks limits blocks to a size that is enough for most parts.
 var smallBlocks = format.OpenOptions{MaxBlock: 1 << 20}
 
-const smallSchema = `{"type":"record","name":"R","fields":[
-	{"name":"id","type":"long"},
-	{"name":"ok","type":"boolean"},
-	{"name":"score","type":["null","double"]},
-	{"name":"name","type":"string"},
-	{"name":"suit","type":{"type":"enum","name":"S","symbols":["spades","hearts"]}},
-	{"name":"price","type":{"type":"fixed","name":"P","size":3,"logicalType":"decimal","precision":5,"scale":2}},
-	{"name":"hops","type":{"type":"array","items":{"type":"record","name":"H","fields":[
-		{"name":"port","type":"int"},{"name":"none","type":"null"},{"name":"tags","type":{"type":"array","items":"null"}},
-		{"name":"host","type":["string","null"]}]}}}]}`
-
-// smallRows returns n rows of smallSchema, with ascending ids.
-func smallRows(n int) (rows [][]byte) {
-	for i := range n {
-		row := append(binary.AppendVarint(nil, int64(i)), byte(i&1))
-		if i%3 == 0 {
-			row = append(row, 0)
-		} else {
-			row = append(row, 2, 0, 0, 0, 0, 0, 0, byte(i), 0x40)
-		}
-		row = append(row, byte(2*(i%16)))
-		row = append(row, "abcdefghijklmnop"[:i%16]...)
-		row = append(row, byte(2*(i&1)), 0, byte(i), byte(i))
-		if i%4 > 0 {
-			row = append(row, byte(2*(i%4)))
-			for k := range i % 4 {
-				row = append(row, byte(2*k), 4, 0)
-				if k == 1 {
-					row = append(row, 2)
-				} else {
-					row = append(row, 0, 6, 'a', 'b', byte('0'+i%10))
-				}
-			}
-		}
-		rows = append(rows, append(row, 0))
-	}
-	return rows
-}
-
 var smallChoices = []map[string][]string{
 	{"compression": {"none"}, "sorted-by": {"id"}},
 	{"compression": {"zlib"}},
@@ -75,7 +34,7 @@ var smallChoices = []map[string][]string{
 // smallPart returns a part of a few small blocks.
 func smallPart(t testing.TB, choice int) map[string][]byte {
 	t.Helper()
-	return formattest.Rows(t, Format, smallChoices[choice], smallSchema, smallRows(12), 6).Files(t)
+	return formattest.Rows(t, Format, smallChoices[choice], formattest.SmallSchema, formattest.SmallRows(12), 6).Files(t)
 }
 
 // checkPart opens a part and calls all its methods. It returns the error of opening or
@@ -234,115 +193,7 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 			if !reflect.DeepEqual(c.Column, stored) {
 				t.Errorf("seed %d: column %+v, want %+v", seed, c.Column, stored)
 			}
-			walkCursors(t, r, p, want, col)
+			formattest.CompareCursors(t, fmt.Sprintf("seed %d", seed), r, p, want, col, partDamage)
 		}
 	}
-}
-
-// walkCursors reads two columns to their ends, then moves both cursors in the same way, and
-// compares what they read.
-func walkCursors(t *testing.T, r *rand.Rand, p, want format.Part, col int) {
-	t.Helper()
-	a, err := p.(format.ColumnPart).Cursor(col)
-	testenv.Must(t, err)
-	b, err := want.(format.ColumnPart).Cursor(col)
-	testenv.Must(t, err)
-	left := unitsFrom(t, p, col, 0)
-	for i := range 60 {
-		var x, y int64
-		var errX, errY error
-		var v, w column.Vector
-		n, move := r.IntN(r.IntN(left+1)+1), r.IntN(4)
-		if i == 0 {
-			n, move = left, 2
-		}
-		switch move {
-		case 0:
-			row := r.Int64N(p.Rows() + 1)
-			errX, errY = a.SeekRow(row), b.SeekRow(row)
-			left = unitsFrom(t, p, col, row)
-		case 1:
-			x, errX = a.Skip(int64(n))
-			y, errY = b.Skip(int64(n))
-			left -= n
-		default:
-			x, errX = readMany(a, &v, n)
-			y, errY = readMany(b, &w, n)
-			left -= n
-		}
-		if errX != nil || errY != nil || x != y || !sameVectors(&v, &w) {
-			t.Fatalf("column %s: %d items and %+v (%v), want %d and %+v (%v)", p.Columns()[col].Name, x, v, errX, y, w, errY)
-		}
-	}
-	if _, err := a.Skip(int64(left)); err != nil {
-		t.Fatal(err)
-	}
-	if n, _, err := a.Read(new(column.Vector), 1); n != 0 || !errors.Is(err, io.EOF) {
-		t.Errorf("read at the end: %d, %v", n, err)
-	}
-	if _, err := a.Skip(1); !partDamage(err) {
-		t.Errorf("skip beyond the end: %v", err)
-	}
-	if n, _, err := a.Read(new(column.Vector), 1); n != 0 || !partDamage(err) {
-		t.Errorf("read after an error: %d, %v", n, err)
-	}
-	if a.SeekRow(-1) == nil || a.SeekRow(p.Rows()+1) == nil {
-		t.Error("a seek to a row that does not exist succeeds")
-	}
-}
-
-// readMany reads n units.
-func readMany(c format.Cursor, v *column.Vector, n int) (items int64, err error) {
-	for n > 0 {
-		read, more, err := c.Read(v, n)
-		if err != nil {
-			return items, err
-		}
-		n, items = n-read, items+int64(more)
-	}
-	return items, nil
-}
-
-// unitsFrom returns the number of units of a column from a row on.
-func unitsFrom(t *testing.T, p format.Part, col int, row int64) (n int) {
-	t.Helper()
-	c, err := p.(format.ColumnPart).Cursor(col)
-	if err == nil {
-		err = c.SeekRow(row)
-	}
-	for err == nil {
-		var v column.Vector
-		var read int
-		read, _, err = c.Read(&v, 1000)
-		n += read
-	}
-	if !errors.Is(err, io.EOF) {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// sameVectors compares vectors. Nil slices are equal to empty ones, and NaN to itself.
-func sameVectors(a, b *column.Vector) bool {
-	return reflect.DeepEqual(vectorText(a), vectorText(b))
-}
-
-func vectorText(v *column.Vector) []string {
-	offsets := v.Offsets
-	if len(offsets) == 1 {
-		offsets = nil
-	}
-	var floats []uint64
-	for _, f := range v.Floats {
-		floats = append(floats, uint64(math.Float32bits(f)))
-	}
-	for _, f := range v.Doubles {
-		floats = append(floats, math.Float64bits(f))
-	}
-	var all []string
-	for _, part := range []any{v.Lengths, v.Ints, v.Longs, v.Bools, offsets, string(v.Data), v.Values, floats} {
-		text, _ := json.Marshal(part)
-		all = append(all, strings.ReplaceAll(string(text), "null", "[]"))
-	}
-	return all
 }

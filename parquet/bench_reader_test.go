@@ -40,23 +40,12 @@ func readAllValues(b *testing.B, c *cursor, v *column.Vector, step, skip int) (n
 }
 
 // BenchmarkReadColumns reads the columns of messages, each alone.
-func BenchmarkReadColumns(b *testing.B) {
-	p := mustOpen(b, mailFile(b, "snappy", 20_000))
-	for i, col := range p.tree.mapping.Columns {
-		b.Run(col.Name, func(b *testing.B) {
-			var v column.Vector
-			values := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				values += readAllValues(b, p.cursor(i), &v, 1024, 0)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(values, 1)), "ns/value")
-		})
-	}
-}
+func BenchmarkReadColumns(b *testing.B) { benchmarkColumns(b, 1024, 0) }
 
 // BenchmarkSkip reads every third value, as conditions do.
-func BenchmarkSkip(b *testing.B) {
+func BenchmarkSkip(b *testing.B) { benchmarkColumns(b, 1, 2) }
+
+func benchmarkColumns(b *testing.B, step, skip int) {
 	p := mustOpen(b, mailFile(b, "snappy", 20_000))
 	for i, col := range p.tree.mapping.Columns {
 		b.Run(col.Name, func(b *testing.B) {
@@ -64,7 +53,7 @@ func BenchmarkSkip(b *testing.B) {
 			values := 0
 			b.ReportAllocs()
 			for b.Loop() {
-				values += readAllValues(b, p.cursor(i), &v, 1, 2)
+				values += readAllValues(b, p.cursor(i), &v, step, skip)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(values, 1)), "ns/value")
 		})

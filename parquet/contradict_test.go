@@ -80,7 +80,7 @@ func reindexed(t testing.TB, file []byte, change func(x *indexes)) []byte {
 	return append(out, magic...)
 }
 
-// The leaves of smallSchema.
+// The leaves of formattest.SmallSchema.
 const (
 	idLeaf, okLeaf, scoreLeaf, nameLeaf, suitLeaf, priceLeaf = 0, 1, 2, 3, 4, 5
 	portLeaf, noneLeaf, tagsLeaf, hostLeaf                   = 6, 7, 8, 9

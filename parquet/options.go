@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // options are the options of parts to write. A plan has them as a JSON document.
@@ -17,7 +19,7 @@ type options struct {
 	// Compression is the codec of all columns. Empty means the first of codecs.
 	Compression string `json:"compression,omitempty"`
 	// Compressions overrides Compression for columns, which are named by their full or their
-	// simple names: see simpleName.
+	// simple names: see column.Names.
 	Compressions map[string]string `json:"column_compressions,omitempty"`
 }
 
@@ -99,9 +101,9 @@ func (o *options) codecs(leaves []leaf) ([]format.CompressionCodec, error) {
 		return all, nil
 	}
 	var errs []error
-	names := newLeafNames(leaves)
+	names := column.NewNames("column with values", len(leaves), func(i int) string { return leaves[i].Name })
 	for _, path := range slices.Sorted(maps.Keys(o.Compressions)) {
-		i, err := names.find(path)
+		i, err := names.Find(path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("parquet: --%s %s=%s: %w", optionCompression, path, o.Compressions[path], err))
 			continue
@@ -109,60 +111,6 @@ func (o *options) codecs(leaves []leaf) ([]format.CompressionCodec, error) {
 		all[i], _ = codecNamed(o.Compressions[path])
 	}
 	return all, errors.Join(errs...)
-}
-
-// leafNames finds leaves by the names of their columns.
-type leafNames struct {
-	exact  map[string]int
-	simple map[string][]string // names by their simple form
-}
-
-func newLeafNames(leaves []leaf) *leafNames {
-	n := &leafNames{make(map[string]int, len(leaves)), make(map[string][]string, len(leaves))}
-	for i := range leaves {
-		name := leaves[i].Name
-		n.exact[name] = i
-		n.simple[simpleName(name)] = append(n.simple[simpleName(name)], name)
-	}
-	return n
-}
-
-// simpleName returns a column's name with dots, and without the branches of unions and the
-// brackets of arrays: a.b for a[]#b/int.
-func simpleName(name string) string {
-	var s strings.Builder
-	branch := false
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c == '#':
-			s.WriteByte('.')
-			branch = false
-		case c == '/':
-			branch = true
-		case c == '[' || c == ']':
-			branch = false
-		case c == '>':
-			s.WriteByte(c)
-			branch = false
-		case !branch:
-			s.WriteByte(c)
-		}
-	}
-	return s.String()
-}
-
-func (n *leafNames) find(path string) (int, error) {
-	if i, ok := n.exact[path]; ok {
-		return i, nil
-	}
-	switch names := n.simple[path]; len(names) {
-	case 0:
-		return 0, errors.New("there is no such column with values")
-	case 1:
-		return n.exact[names[0]], nil
-	default:
-		return 0, fmt.Errorf("it is one of the columns %s", strings.Join(names, ", "))
-	}
 }
 
 // dictionaryBudget is the memory that all dictionaries of a row group may take, about.

@@ -3,11 +3,9 @@ package parquet
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -27,49 +25,10 @@ import (
 // smallPages limits pages to a size that is enough for most parts.
 var smallPages = format.OpenOptions{MaxBlock: 4 << 20}
 
-const smallSchema = `{"type":"record","name":"R","fields":[
-	{"name":"id","type":"long"},
-	{"name":"ok","type":"boolean"},
-	{"name":"score","type":["null","double"]},
-	{"name":"name","type":"string"},
-	{"name":"suit","type":{"type":"enum","name":"S","symbols":["spades","hearts"]}},
-	{"name":"price","type":{"type":"fixed","name":"P","size":3,"logicalType":"decimal","precision":5,"scale":2}},
-	{"name":"hops","type":{"type":"array","items":{"type":"record","name":"H","fields":[
-		{"name":"port","type":"int"},{"name":"none","type":"null"},{"name":"tags","type":{"type":"array","items":"null"}},
-		{"name":"host","type":["string","null"]}]}}}]}`
-
-// smallRows returns n rows of smallSchema, with ascending ids.
-func smallRows(n int) (rows [][]byte) {
-	for i := range n {
-		row := append(binary.AppendVarint(nil, int64(i)), byte(i&1))
-		if i%3 == 0 {
-			row = append(row, 0)
-		} else {
-			row = append(row, 2, 0, 0, 0, 0, 0, 0, byte(i), 0x40)
-		}
-		row = append(row, byte(2*(i%16)))
-		row = append(row, "abcdefghijklmnop"[:i%16]...)
-		row = append(row, byte(2*(i&1)), 0, byte(i), byte(i))
-		if i%4 > 0 {
-			row = append(row, byte(2*(i%4)))
-			for k := range i % 4 {
-				row = append(row, byte(2*k), 4, 0)
-				if k == 1 {
-					row = append(row, 2)
-				} else {
-					row = append(row, 0, 6, 'a', 'b', byte('0'+i%10))
-				}
-			}
-		}
-		rows = append(rows, append(row, 0))
-	}
-	return rows
-}
-
 // smallFile returns a file of a few small pages with a codec.
 func smallFile(t testing.TB, codec string) []byte {
 	t.Helper()
-	source := formattest.Rows(t, Format, map[string][]string{optionCompression: {codec}}, smallSchema, smallRows(40), 24)
+	source := formattest.Rows(t, Format, map[string][]string{optionCompression: {codec}}, formattest.SmallSchema, formattest.SmallRows(40), 24)
 	return source.Files(t)[""]
 }
 
@@ -222,7 +181,7 @@ func contentsOf(p format.Part) (string, error) {
 		for err == nil {
 			var v column.Vector
 			if _, _, err = c.Read(&v, 1000); err == nil {
-				text += fmt.Sprint(vectorText(&v))
+				text += fmt.Sprint(formattest.VectorText(&v))
 			}
 		}
 		if !errors.Is(err, io.EOF) {
@@ -310,118 +269,8 @@ func checkAgainst(t *testing.T, seed uint64, r *rand.Rand, b []byte, want format
 		if !reflect.DeepEqual(c.Column, cols[col]) {
 			t.Errorf("seed %d: column %+v, want %+v", seed, c.Column, cols[col])
 		}
-		walkCursors(t, seed, r, p, want, col)
+		formattest.CompareCursors(t, fmt.Sprintf("seed %d", seed), r, p, want, col, isDamage)
 	}
-}
-
-// walkCursors reads two columns to their ends, then moves both cursors in the same way, and
-// compares what they read.
-func walkCursors(t *testing.T, seed uint64, r *rand.Rand, p, want format.Part, col int) {
-	t.Helper()
-	a, err := p.(format.ColumnPart).Cursor(col)
-	testenv.Must(t, err)
-	b, err := want.(format.ColumnPart).Cursor(col)
-	testenv.Must(t, err)
-	name := fmt.Sprintf("seed %d, column %s", seed, p.Columns()[col].Name)
-	left := unitsFrom(t, p, col, 0)
-	for i := range 40 {
-		var x, y int64
-		var errX, errY error
-		var v, w column.Vector
-		n, move := r.IntN(r.IntN(left+1)+1), r.IntN(4)
-		if i == 0 {
-			n, move = left, 2
-		}
-		switch move {
-		case 0:
-			row := r.Int64N(p.Rows() + 1)
-			errX, errY = a.SeekRow(row), b.SeekRow(row)
-			left = unitsFrom(t, p, col, row)
-		case 1:
-			x, errX = a.Skip(int64(n))
-			y, errY = b.Skip(int64(n))
-			left -= n
-		default:
-			x, errX = readMany(a, &v, n)
-			y, errY = readMany(b, &w, n)
-			left -= n
-		}
-		if errX != nil || errY != nil || x != y || !reflect.DeepEqual(vectorText(&v), vectorText(&w)) {
-			t.Fatalf("%s, move %d of %d: %d items and %v (%v), want %d and %v (%v)", name, move, n, x, vectorText(&v), errX, y, vectorText(&w), errY)
-		}
-	}
-	if _, err := a.Skip(int64(left)); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	if n, _, err := a.Read(new(column.Vector), 1); n != 0 || !errors.Is(err, io.EOF) {
-		t.Errorf("%s: read at the end: %d, %v", name, n, err)
-	}
-	if _, err := a.Skip(1); !isDamage(err) {
-		t.Errorf("%s: skip beyond the end: %v", name, err)
-	}
-	if n, _, err := a.Read(new(column.Vector), 1); n != 0 || !isDamage(err) {
-		t.Errorf("%s: read after an error: %d, %v", name, n, err)
-	}
-	if a.SeekRow(-1) == nil || a.SeekRow(p.Rows()+1) == nil {
-		t.Errorf("%s: a seek to a row that does not exist succeeds", name)
-	}
-}
-
-// readMany reads n units.
-func readMany(c format.Cursor, v *column.Vector, n int) (items int64, err error) {
-	for n > 0 {
-		read, more, err := c.Read(v, n)
-		if err != nil {
-			return items, err
-		}
-		n, items = n-read, items+int64(more)
-	}
-	return items, nil
-}
-
-// unitsFrom returns the number of units of a column from a row on.
-func unitsFrom(t *testing.T, p format.Part, col int, row int64) (n int) {
-	t.Helper()
-	c, err := p.(format.ColumnPart).Cursor(col)
-	if err == nil {
-		err = c.SeekRow(row)
-	}
-	for err == nil {
-		var v column.Vector
-		var read int
-		read, _, err = c.Read(&v, 1000)
-		n += read
-	}
-	if !errors.Is(err, io.EOF) {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// vectorText returns the parts of a vector as text. Nil slices are equal to empty ones, and NaN
-// to itself.
-func vectorText(v *column.Vector) []string {
-	offsets := v.Offsets
-	if len(offsets) == 1 {
-		offsets = nil
-	}
-	var floats []uint64
-	for _, f := range v.Floats {
-		floats = append(floats, uint64(math.Float32bits(f)))
-	}
-	for _, f := range v.Doubles {
-		floats = append(floats, math.Float64bits(f))
-	}
-	var all []string
-	for _, part := range []any{v.Lengths, v.Ints, v.Longs, v.Bools, offsets, v.Data, v.Values, floats} {
-		text, _ := json.Marshal(part)
-		if s := string(text); s != "null" && s != `""` {
-			all = append(all, s)
-		} else {
-			all = append(all, "[]")
-		}
-	}
-	return all
 }
 
 // Vectors are not filled beyond their limit, and the next read goes on with the rest.
@@ -451,10 +300,10 @@ func TestFullVectors(t *testing.T) {
 				testenv.Must(t, all.Extend(info.Type, v.Lengths, &v, 0, v.Values))
 			}
 			testenv.Must(t, c.SeekRow(0))
-			_, err = readMany(c, &whole, units)
+			_, err = formattest.ReadMany(c, &whole, units)
 			testenv.Must(t, err)
-			if !reflect.DeepEqual(vectorText(&all), vectorText(&whole)) {
-				t.Errorf("column %s: %v, want %v", info.Name, vectorText(&all), vectorText(&whole))
+			if !reflect.DeepEqual(formattest.VectorText(&all), formattest.VectorText(&whole)) {
+				t.Errorf("column %s: %v, want %v", info.Name, formattest.VectorText(&all), formattest.VectorText(&whole))
 			}
 		}
 	}

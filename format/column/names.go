@@ -1,0 +1,63 @@
+package column
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Names finds columns by the names that users write: full names, or simple names if only one
+// column has that simple name. A simple name has dots, and neither the branches of unions nor
+// the brackets of arrays: a.b for a[]#b/int.
+type Names struct {
+	what   string
+	exact  map[string]int
+	simple map[string][]string // names by their simple form
+}
+
+// NewNames returns the names of n columns. what says for errors what the columns are.
+func NewNames(what string, n int, name func(i int) string) *Names {
+	names := &Names{what, make(map[string]int, n), make(map[string][]string, n)}
+	for i := range n {
+		full := name(i)
+		names.exact[full] = i
+		names.simple[simpleName(full)] = append(names.simple[simpleName(full)], full)
+	}
+	return names
+}
+
+// Find returns the index of the column that a path names.
+func (n *Names) Find(path string) (int, error) {
+	if i, ok := n.exact[path]; ok {
+		return i, nil
+	}
+	switch names := n.simple[path]; len(names) {
+	case 0:
+		return 0, fmt.Errorf("there is no such %s", n.what)
+	case 1:
+		return n.exact[names[0]], nil
+	default:
+		return 0, fmt.Errorf("it is one of the columns %s", strings.Join(names, ", "))
+	}
+}
+
+func simpleName(name string) string {
+	var s strings.Builder
+	branch := false
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '#':
+			s.WriteByte('.')
+			branch = false
+		case c == '/':
+			branch = true
+		case c == '[' || c == ']':
+			branch = false
+		case c == '>':
+			s.WriteByte(c)
+			branch = false
+		case !branch:
+			s.WriteByte(c)
+		}
+	}
+	return s.String()
+}
