@@ -19,7 +19,7 @@ type rowGroup struct {
 	size   int64
 	growth int64
 	// free holds jobs that have ended, for later use. Only Begin and End use it, never at once.
-	free []*encodeJob
+	free format.FreeList[encodeJob]
 }
 
 // groupColumn is the state of a column.
@@ -159,7 +159,7 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	if block.Rows <= 0 || block.FirstRow != c.begunRows {
 		return nil, fmt.Errorf("cfile: column %q: a block of %d rows begins with row %d, expected row %d", c.Name, block.Rows, block.FirstRow, c.begunRows)
 	}
-	j := g.job()
+	j := g.free.Take()
 	j.begin(c, block)
 	if err := j.count(); err != nil {
 		return nil, err
@@ -181,16 +181,6 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 		return nil, damage.New(damage.Unsupported, "", -1, "column %s has more than %d items in a row group", c.Name, int64(maxItems))
 	}
 	return j, nil
-}
-
-// job returns a job from the free list, or a new one.
-func (g *rowGroup) job() *encodeJob {
-	if n := len(g.free); n > 0 {
-		j := g.free[n-1]
-		g.free = g.free[:n-1]
-		return j
-	}
-	return new(encodeJob)
 }
 
 // End adds the job's blocks to their files.
@@ -230,7 +220,7 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	g.size += size - c.size + int64(len(b.append(nil))) + 1
 	c.size = size
 	j.col, j.block = nil, nil
-	g.free = append(g.free, j)
+	g.free.Put(j)
 	return nil
 }
 

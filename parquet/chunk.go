@@ -156,7 +156,7 @@ func (p *part) addChunk(c *partChunk, from *parquet.ColumnChunk) error {
 	case from.CryptoMetadata.Value != nil || from.EncryptedColumnMetadata != nil:
 		return fail(damage.Unsupported, "the column is encrypted")
 	//guard: refuses codecs that cannot be decoded
-	case !knownCodec(m.Codec):
+	case codecOf(m.Codec).name == "":
 		return fail(damage.Unsupported, "the codec %v (%d)", m.Codec, int32(m.Codec))
 	//guard: rejects a chunk of another type
 	case m.Type != c.leaf.physical:

@@ -61,9 +61,6 @@ func codecOf(codec format.CompressionCodec) codecInfo {
 	return codecInfo{}
 }
 
-func knownCodec(c format.CompressionCodec) bool  { return codecOf(c).name != "" }
-func codecText(c format.CompressionCodec) string { return codecOf(c).name }
-
 // compressBound returns the most bytes that compress appends for n bytes.
 func compressBound(c format.CompressionCodec, n int64) int64 {
 	per, overhead := compressRatio(c)

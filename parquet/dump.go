@@ -109,7 +109,7 @@ func (d *dumper) items(b []byte, t reflect.Type) {
 // chunk dumps the pages of a column chunk.
 func (d *dumper) chunk(c *partChunk) {
 	l := c.leaf
-	d.Title("column chunk %s: %v, levels up to %d and %d, codec %s", dump.Quote([]byte(strings.Join(l.path, "."))), l.physical, l.rep, l.def, codecText(c.codec))
+	d.Title("column chunk %s: %v, levels up to %d and %d, codec %s", dump.Quote([]byte(strings.Join(l.path, "."))), l.physical, l.rep, l.def, codecOf(c.codec).name)
 	pages, err := d.p.pagesOf(c)
 	if d.Damaged(err) {
 		return
@@ -154,7 +154,7 @@ func (d *dumper) page(r *pageReader, page *loadedPage, size int64, err error) {
 		d.levels(page, 0)
 	}
 	if stored := end - d.At; r.c.codec != parquet.Uncompressed && !(v2 && stored+levels == int64(page.head.Raw)) {
-		d.until(end, "%d bytes of %s, %d before compression", stored, codecText(r.c.codec), page.head.Raw)
+		d.until(end, "%d bytes of %s, %d before compression", stored, codecOf(r.c.codec).name, page.head.Raw)
 		return
 	}
 	if !v2 && page.number >= 0 {

@@ -406,7 +406,7 @@ func (r *pageReader) decompress(page *loadedPage, levels, body []byte, size int,
 			return raw, nil
 		}
 	}
-	d := r.p.damaged(r.c, page.number, damage.Codec, at, "%d bytes of %s cannot be decompressed to %d", len(body), codecText(r.c.codec), values)
+	d := r.p.damaged(r.c, page.number, damage.Codec, at, "%d bytes of %s cannot be decompressed to %d", len(body), codecOf(r.c.codec).name, values)
 	d.Err = err
 	return nil, d
 }

@@ -305,7 +305,7 @@ func (p *part) Columns() []format.Column {
 	}
 	for i := range p.chunks {
 		c := &p.chunks[i]
-		all[c.leaf.number].Codec = codecText(c.codec)
+		all[c.leaf.number].Codec = codecOf(c.codec).name
 		all[c.leaf.number].Indexed = c.columnIndex.size > 0
 		if p.seal.size >= 0 {
 			all[c.leaf.number].Checksum = "crc-32"

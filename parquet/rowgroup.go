@@ -23,7 +23,7 @@ type rowGroup struct {
 	size      int64 // the most bytes of the file
 	growth    int64
 	// free holds jobs that have ended, for later use. Only Begin and End use it, never at once.
-	free []*encodeJob
+	free format.FreeList[encodeJob]
 }
 
 // groupColumn is the state of a column chunk.
@@ -112,7 +112,7 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	if block.Rows <= 0 || block.FirstRow != g.begunRows[col] {
 		return nil, fmt.Errorf("parquet: column %q: a block of %d rows begins with row %d, expected row %d", g.name(col), block.Rows, block.FirstRow, g.begunRows[col])
 	}
-	j := g.job()
+	j := g.free.Take()
 	j.begin(g.column(col), block)
 	g.begunRows[col] += block.Rows
 	if j.c != nil {
@@ -131,16 +131,6 @@ func (g *rowGroup) column(col int) *groupColumn {
 	return nil
 }
 
-// job returns a job from the free list, or a new one.
-func (g *rowGroup) job() *encodeJob {
-	if n := len(g.free); n > 0 {
-		j := g.free[n-1]
-		g.free = g.free[:n-1]
-		return j
-	}
-	return new(encodeJob)
-}
-
 // End adds the job's pages to their column chunk.
 func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	j, ok := job.(*encodeJob)
@@ -157,7 +147,7 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	}
 	g.endedRows[col] += j.block.Rows
 	j.c, j.block = nil, nil
-	g.free = append(g.free, j)
+	g.free.Put(j)
 	return nil
 }
 

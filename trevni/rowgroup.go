@@ -17,7 +17,7 @@ type rowGroup struct {
 	crcsEnd int    // where, in the header, the CRCs of the header and of the blocks end
 	size    int64
 	// free holds jobs that have ended, for later use. Only Begin and End use it, never at once.
-	free []*encodeJob
+	free format.FreeList[encodeJob]
 }
 
 // columnState is the state of one column so far.
@@ -127,7 +127,7 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	if len(block.Data) > maxRaw {
 		return nil, fmt.Errorf("trevni: column %d: a block of %d bytes exceeds %d", col, len(block.Data), maxRaw)
 	}
-	j := g.job()
+	j := g.free.Take()
 	j.first, j.last = j.first[:0], j.last[:0]
 	j.encoder, j.checksum = c.encoder, c.checksum
 	j.block, j.raw, j.rows = block, len(block.Data), block.Rows
@@ -159,16 +159,6 @@ func (j *encodeJob) index() error {
 	return nil
 }
 
-// job returns a job from the free list, or a new one.
-func (g *rowGroup) job() *encodeJob {
-	if n := len(g.free); n > 0 {
-		j := g.free[n-1]
-		g.free = g.free[:n-1]
-		return j
-	}
-	return new(encodeJob)
-}
-
 func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	c := &g.columns[col]
 	j, ok := job.(*encodeJob)
@@ -192,7 +182,7 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	c.stored += int64(stored)
 	g.size += int64(len(c.table)-n) + int64(stored)
 	j.block = nil
-	g.free = append(g.free, j)
+	g.free.Put(j)
 	return nil
 }
 
