@@ -55,17 +55,28 @@ func (t *task) emitGroup() error {
 }
 
 // size returns an upper bound of the outputs: the size of stored blocks, and the
-// format's bound for blocks that are open or being encoded.
-func (g *group) size() int64 {
-	size := g.rg.Size()
+// format's bound for blocks that are open or being encoded. open is the part of the bound
+// that the open blocks' values and levels account for.
+func (g *group) size() (size, open int64) {
+	size = g.rg.Size()
 	for _, b := range g.t.encoders.begun() {
 		size += g.rg.Bound(b.col, b.block.Rows, len(b.block.Data), len(b.block.Lengths))
 	}
 	for i := range g.t.bufs.Cols {
 		data, lengths := g.t.bufs.Cols[i].Size()
-		size += g.rg.Bound(i, g.rows-g.t.bufs.Cols[i].FirstRow(), data, lengths)
+		n := g.rg.Bound(i, g.rows-g.t.bufs.Cols[i].FirstRow(), data, lengths)
+		size += n
+		open += n - g.rg.Bound(i, 0, 0, 0)
 	}
-	return size
+	return size, open
+}
+
+// GoesOn reports whether a row group that has reached its ceiling closes its open blocks and goes
+// on with what encoding has saved, instead of ending. open is the part of its size that the values
+// of the open blocks are bounded by. It does so if that is more than an eighth of the ceiling, and
+// the blocks are not too small on average.
+func GoesOn(open, ceiling int64, columns, blockSize int) bool {
+	return open > max(ceiling/8, int64(columns)*int64(blockSize)/16)
 }
 
 // full reports, after a row of rowBytes, whether the row group is full. Cheap tests
@@ -77,16 +88,23 @@ func (g *group) full(rowBytes int) (bool, error) {
 	if g.spill != nil && g.rows+g.t.shredder.EmptyItems()-g.empty >= maxGroupRows {
 		return true, nil
 	}
+	ceiling := g.t.cfg.RowGroupSize
 	g.upper += int64(rowBytes) * g.perByte
-	if g.perByte > 0 && g.upper <= g.t.cfg.RowGroupSize {
+	if g.perByte > 0 && g.upper <= ceiling {
 		return false, nil
 	}
-	if g.upper = g.size(); g.upper <= g.t.cfg.RowGroupSize {
+	if g.upper, _ = g.size(); g.upper <= ceiling {
 		return false, nil
 	}
 	if err := g.storeAll(); err != nil {
 		return false, err
 	}
-	g.upper = g.size()
-	return g.upper > g.t.cfg.RowGroupSize, nil
+	var open int64
+	if g.upper, open = g.size(); g.upper > ceiling && GoesOn(open, ceiling, len(g.t.bufs.Cols), g.t.cfg.BlockSize) {
+		if err := g.closeAll(); err != nil {
+			return false, err
+		}
+		g.upper, _ = g.size()
+	}
+	return g.upper > ceiling, nil
 }

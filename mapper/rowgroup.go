@@ -48,7 +48,7 @@ func newGroup(t *task) (g *group, err error) {
 		if factor, ok := t.shredder.Growth(); ok {
 			g.perByte = int64(factor) * g.rg.Growth()
 		}
-		g.upper = g.size()
+		g.upper, _ = g.size()
 	}
 	if err != nil {
 		return nil, err
@@ -89,16 +89,7 @@ func (g *group) finish() ([]format.Output, error) {
 	if g.whole != nil {
 		return g.finishRows()
 	}
-	for col := range g.t.bufs.Cols {
-		if g.t.bufs.Cols[col].FirstRow() == g.rows {
-			continue
-		}
-		if err := g.closeBlock(col); err != nil {
-			return nil, err
-		}
-	}
-	g.t.bufs.ClearDue()
-	if err := g.storeAll(); err != nil {
+	if err := g.closeAll(); err != nil {
 		return nil, err
 	}
 	outputs, err := g.rg.Finish(g.rows)
@@ -106,4 +97,18 @@ func (g *group) finish() ([]format.Output, error) {
 		return nil, fmt.Errorf("finish row group of %d rows: %w", g.rows, err)
 	}
 	return outputs, nil
+}
+
+// closeAll closes the open blocks of all columns, and stores them.
+func (g *group) closeAll() error {
+	for col := range g.t.bufs.Cols {
+		if g.t.bufs.Cols[col].FirstRow() == g.rows {
+			continue
+		}
+		if err := g.closeBlock(col); err != nil {
+			return err
+		}
+	}
+	g.t.bufs.ClearDue()
+	return g.storeAll()
 }

@@ -117,7 +117,7 @@ func TestDecodePlanRefuses(t *testing.T) {
 		"backwards":       {func(p *Plan) { p.Tasks[0].Pieces[0].End = -1 }, true, "before end at byte 0"},
 		"one input less":  {func(p *Plan) { p.Tasks[1].Pieces = p.Tasks[1].Pieces[:1] }, true, "end at byte 0 of 30 of b.avro"},
 		"task number":     {func(p *Plan) { p.Tasks[1].ID = 7 }, true, "has the number 7"},
-		"other writers":   {func(p *Plan) { p.Revision++ }, true, "of revision 2 of the writers, and this program has 1; make the plan again"},
+		"other writers":   {func(p *Plan) { p.Revision++ }, true, "of revision 3 of the writers, and this program has 2; make the plan again"},
 	} {
 		p := samplePlan(t)
 		tc.change(p)

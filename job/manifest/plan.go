@@ -9,7 +9,7 @@ import (
 
 // Revision is the revision of this program's writers. It is raised when tasks write other
 // bytes for the same plan, so that no output mixes the two.
-const Revision = 1
+const Revision = 2
 
 // Plan holds everything that a task needs to make its bytes.
 type Plan struct {

@@ -10,7 +10,8 @@
 // memory may force smaller column blocks.
 //
 // A simulation finds how much input fills a row group. The mapper ends a row group
-// once its stored bytes and the upper bounds of its open blocks exceed the ceiling. So
+// once its stored bytes and the upper bounds of its open blocks exceed the ceiling. If
+// the open blocks have a large share in that, the mapper closes them and goes on. So
 // that a task makes one row group, its input must not exceed the ceiling at any row. A
 // sample shows how many bytes the columns take per byte of input.
 //

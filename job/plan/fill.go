@@ -25,6 +25,7 @@ const (
 type filling struct {
 	empty   format.Group // an empty row group, for its size and its bounds
 	columns []rates
+	block   int     // size of column blocks
 	rows    float64 // rows per byte of input
 	stored  float64 // stored bytes of all columns per byte of input
 	largest int64   // bytes of the largest input block
@@ -47,7 +48,7 @@ const lengthSize = 4
 // newFilling takes the rates from a sample. If the sample has no bytes, it assumes
 // that outputs are as large as inputs.
 func newFilling(empty format.Group, blockSize int, sample *mapper.Sample, columns []mapper.SampleColumn) *filling {
-	f := &filling{empty: empty, largest: sample.LargestBlock()}
+	f := &filling{empty: empty, block: blockSize, largest: sample.LargestBlock()}
 	if sample.Bytes() == 0 {
 		f.stored = 1
 		return f
@@ -88,26 +89,58 @@ func (f *filling) fits(limit float64) float64 {
 	if f.stored == 0 || end > maxSplit {
 		return maxSplit
 	}
-	fits := end * minShare
+	fits, s := end*minShare, stretch{}
 	for i := 1; i <= steps; i++ {
 		from, to := end*float64(i-1)/steps, end*float64(i)/steps
-		if f.counted(from, to) > limit {
-			break
+		if f.counted(s, from, to) > limit {
+			next, goesOn := f.goesOn(s, from, limit)
+			if !goesOn || f.counted(next, from, to) > limit {
+				break
+			}
+			s = next
 		}
 		fits = max(fits, to)
 	}
 	return fits
 }
 
-// counted returns an upper bound of the size that the mapper counts after any row between
-// from and to bytes of input: the stored blocks, and the bounds of the open ones.
-// A block that is closed between from and to is taken as full.
-func (f *filling) counted(from, to float64) float64 {
-	size := float64(f.empty.Size())
+// stretch is a part of a row group at whose beginning no column has an open block.
+type stretch struct {
+	from   float64 // bytes of input before it
+	stored float64 // bytes of the row group before it, without those of an empty row group
+}
+
+// goesOn reports whether the mapper closes all open blocks instead of ending the row group, if
+// the counted size exceeds the limit after to bytes of input: see mapper.GoesOn. It returns the
+// stretch that then begins.
+func (f *filling) goesOn(s stretch, to, limit float64) (stretch, bool) {
+	next, empty := stretch{to, f.size(s, to)}, float64(f.empty.Size())
+	for i := range f.columns {
+		empty += f.openSize(i, 0)
+	}
+	return next, to > s.from && mapper.GoesOn(int64(limit-empty-next.stored), int64(limit), len(f.columns), f.block)
+}
+
+// size returns the bytes of a row group that ends in a stretch, after to bytes of input, without
+// those of an empty row group.
+func (f *filling) size(s stretch, to float64) float64 {
+	size := s.stored + float64(f.stored*(to-s.from))
 	for i := range f.columns {
 		c := &f.columns[i]
-		blocks := float64(c.fill * to)
-		closed := max(math.Floor(c.fill*from), math.Floor(blocks)-1)
+		size += float64(c.table * math.Ceil(c.fill*(to-s.from)))
+	}
+	return size
+}
+
+// counted returns an upper bound of the size that the mapper counts after any row between
+// from and to bytes of input, in a stretch: the stored blocks, and the bounds of the open ones.
+// A block that is closed between from and to is taken as full.
+func (f *filling) counted(s stretch, from, to float64) float64 {
+	size := float64(f.empty.Size()) + s.stored
+	for i := range f.columns {
+		c := &f.columns[i]
+		blocks := float64(c.fill * (to - s.from))
+		closed := max(math.Floor(c.fill*(from-s.from)), math.Floor(blocks)-1)
 		if closed <= 0 {
 			size += f.openSize(i, min(blocks, 1))
 			continue
@@ -135,12 +168,9 @@ func bound(g format.Group, col int, rows int64, data, lengths int) int64 {
 	return 0
 }
 
-// ratio returns the output bytes per input byte of a row group of n input bytes.
-func (f *filling) ratio(n int64) float64 {
-	size := float64(f.stored * float64(n))
-	for i := range f.columns {
-		c := &f.columns[i]
-		size += float64(c.table * math.Ceil(c.fill*float64(n)))
-	}
-	return math.Round(size/float64(n)*1e4) / 1e4
+// ratio returns the output bytes per input byte of a row group of n input bytes, whose ceiling
+// is limit.
+func (f *filling) ratio(n int64, limit float64) float64 {
+	s, _ := f.last(limit, float64(n))
+	return math.Round(f.size(s, float64(n))/float64(n)*1e4) / 1e4
 }

@@ -296,7 +296,7 @@ func (s *Survey) setTasks(ctx context.Context, p *manifest.Plan) error {
 	s.filling = f
 	room := f.maxInput(p.Request.Options.RowGroupSize)
 	p.SplitSize = splitSize(p.Request.Inputs, room)
-	p.Ratio = f.ratio(p.SplitSize)
+	p.Ratio = f.ratio(p.SplitSize, float64(p.Request.Options.RowGroupSize))
 	p.Tasks = cut(p.Request.Inputs, p.SplitSize)
 	return nil
 }

@@ -26,10 +26,32 @@ func (o *openBlocks) Pop() any          { panic("plan: an open block is removed"
 // The row group ends with the first row that makes its counted size exceed limit. Unlike fits,
 // which is for cutting inputs, rollsAfter follows every block of every column and has no minimum.
 func (f *filling) rollsAfter(limit, end float64) float64 {
+	_, rolls := f.last(limit, end)
+	return rolls
+}
+
+// last returns the last stretch of a row group that ends after at most end bytes of input, and
+// after how many bytes it ends.
+func (f *filling) last(limit, end float64) (stretch, float64) {
+	s := stretch{}
+	for {
+		rolls := min(f.exceeds(s, limit, end), end)
+		next, goesOn := f.goesOn(s, rolls, limit)
+		if !goesOn || rolls == end {
+			return s, rolls
+		}
+		s = next
+	}
+}
+
+// exceeds returns after how many bytes of input the counted size exceeds the limit in a stretch.
+// If that is more than end, the result is some number greater than end.
+func (f *filling) exceeds(s stretch, limit, end float64) float64 {
+	end -= s.from
 	// The size counted at a position is size + slope × position. Between the ends of two
 	// blocks it only rises, so it exceeds the limit just before a block is closed or at
 	// the very end.
-	size, slope, drops := float64(f.empty.Size()), f.stored, 0.0
+	size, slope, drops := float64(f.empty.Size())+s.stored, f.stored, 0.0
 	blocks := make(openBlocks, 0, len(f.columns))
 	for i := range f.columns {
 		c, empty := &f.columns[i], f.openSize(i, 0)
@@ -59,9 +81,9 @@ func (f *filling) rollsAfter(limit, end float64) float64 {
 		blocks[0].closesAt += blocks[0].input
 		heap.Fix(&blocks, 0)
 	}
-	rolls := (limit - size) / slope
+	rolls := s.from + (limit-size)/slope
 	if f.rows > 0 {
 		rolls = (math.Floor(rolls*f.rows) + 1) / f.rows
 	}
-	return min(rolls, end)
+	return rolls
 }

@@ -85,7 +85,7 @@ func TestRollsAfter(t *testing.T) {
 	const blockSize, end, step = 1000, 200_000, 2
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 30 {
-		f := &filling{columns: make([]rates, 1+random.IntN(20))}
+		f := &filling{block: blockSize, columns: make([]rates, 1+random.IntN(20))}
 		cols := make([]column.Column, len(f.columns))
 		for i := range cols {
 			cols[i] = column.Column{Name: fmt.Sprint("c", i), Type: column.Bytes, Parent: -1}
@@ -99,8 +99,15 @@ func TestRollsAfter(t *testing.T) {
 			t.Fatal(err)
 		}
 		limit := float64(f.empty.Size()) + float64(len(cols)*blockSize)*(0.5+random.Float64())
-		want := 0.0
-		for want < end && f.counted(want, want) <= limit {
+		want, s := 0.0, stretch{}
+		for want < end {
+			if f.counted(s, want, want) > limit {
+				next, goesOn := f.goesOn(s, want, limit)
+				if !goesOn {
+					break
+				}
+				s = next
+			}
 			want += step
 		}
 		if got := f.rollsAfter(limit, end); math.Abs(got-want) > 0.01*want+step {
