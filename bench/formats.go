@@ -8,8 +8,8 @@ import (
 
 // formatCases are the cases in each format. The others are compared with the first.
 var formatCases = [][]benchCase{
-	{{set: "mail", codec: "snappy"}, {set: "mail", codec: "snappy", format: "cfile"}},
-	{{set: "flat400", codec: "snappy"}, {set: "flat400", codec: "snappy", format: "cfile"}},
+	{{set: "mail", codec: "snappy"}, {set: "mail", codec: "snappy", format: "cfile"}, {set: "mail", codec: "snappy", format: "parquet"}},
+	{{set: "flat400", codec: "snappy"}, {set: "flat400", codec: "snappy", format: "cfile"}, {set: "flat400", codec: "snappy", format: "parquet"}},
 }
 
 // runFormats prints the cost of a conversion by format, on one core with one worker.
