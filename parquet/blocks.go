@@ -12,7 +12,8 @@ import (
 )
 
 // Blocks returns the pages of a column, with bounds if the column has a column index. A column
-// that has only lengths, and columns below it, has no bytes of its own.
+// that has only lengths, and columns below it, has no bytes of its own. The first page counts the
+// bytes of the dictionary, too.
 func (p *part) Blocks(col int) ([]format.Block, error) {
 	c := &p.chunks[p.lengths[col]]
 	pages, err := p.pagesOf(c)
@@ -26,6 +27,9 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 		if c.leaf.number == col {
 			blocks[i].StoredSize, blocks[i].RawSize = k.size, c.rawSize(k)
 		}
+	}
+	if c.leaf.number == col && len(pages) > 0 {
+		blocks[0].StoredSize += c.dataAt - c.start
 	}
 	if c.leaf.number != col || len(pages) == 0 || c.columnIndex.size == 0 || !c.ordered || !bounded(c.leaf) {
 		return blocks, nil
@@ -45,10 +49,10 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 }
 
 // rawSize returns about how many bytes a page has before compression: its share of the chunk,
-// but at least the strings that a dictionary stands for.
+// which includes the dictionary, but at least the strings that a dictionary stands for.
 func (c *partChunk) rawSize(k *partPage) int64 {
 	const most = math.MaxInt64 / 8 // so that sums and products fit
-	share := int64(float64(min(c.raw, most)) * float64(k.size) / float64(max(c.end-c.start, 1)))
+	share := int64(float64(min(c.raw, most)) * float64(k.size) / float64(max(c.end-c.dataAt, 1)))
 	if k.text < 0 {
 		return share
 	}

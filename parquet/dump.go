@@ -228,8 +228,13 @@ func (d *dumper) sums() {
 	d.Title("CRC-32C of page headers and indexes")
 	for i := range d.p.chunks {
 		c := &d.p.chunks[i]
-		for k := range c.pageCount {
-			d.Claim(4, "page header %d of %s", k, d.name(i))
+		pages := c.pageCount
+		if c.start < c.dataAt {
+			d.Claim(4, "header of the dictionary of %s", d.name(i))
+			pages--
+		}
+		for k := range pages {
+			d.Claim(4, "header of page %d of %s", k, d.name(i))
 		}
 		if c.columnIndex.size > 0 {
 			d.Claim(4, "column index of %s", d.name(i))

@@ -32,6 +32,18 @@ func smallFile(t testing.TB, codec string) []byte {
 	return source.Files(t)[""]
 }
 
+// codedFile returns a file whose column "name" has a dictionary.
+func codedFile(t testing.TB, codec string) []byte {
+	t.Helper()
+	rows := make([][]byte, 100)
+	for i := range rows {
+		rows[i] = []byte{14, 'n', 'u', 'm', 'b', 'e', 'r', byte('0' + i%3)}
+	}
+	source := formattest.Rows(t, Format, map[string][]string{optionCompression: {codec}},
+		`{"type":"record","name":"r","fields":[{"name":"name","type":"string"}]}`, rows, 1000)
+	return source.Files(t)[""]
+}
+
 func openFile(b []byte, o format.OpenOptions) (format.Part, error) {
 	return formattest.Open(Format, map[string][]byte{"": b}, o)
 }
@@ -206,25 +218,29 @@ func TestCutFiles(t *testing.T) {
 
 func TestDumpHasEveryByte(t *testing.T) {
 	for _, codec := range testCodecs {
-		b := smallFile(t, codec)
-		var out bytes.Buffer
-		testenv.Must(t, mustOpen(t, b).Dump(&out))
-		if got := formattest.Dumped(out.Bytes()); !bytes.Equal(got, b) {
-			t.Errorf("%s: the dump has %d bytes, the file %d", codec, len(got), len(b))
-		}
-		for _, line := range []string{"rest", "belong", "damaged"} {
-			if strings.Contains(out.String(), line) {
-				t.Errorf("%s: the dump has %q", codec, line)
+		for what, b := range map[string][]byte{"plain": smallFile(t, codec), "coded": codedFile(t, codec)} {
+			var out bytes.Buffer
+			testenv.Must(t, mustOpen(t, b).Dump(&out))
+			if got := formattest.Dumped(out.Bytes()); !bytes.Equal(got, b) {
+				t.Errorf("%s, %s: the dump has %d bytes, the file %d", what, codec, len(got), len(b))
 			}
-		}
-		b[len(b)/3] ^= 1
-		out.Reset()
-		p, err := openFile(b, smallPages)
-		if err != nil {
-			continue
-		}
-		if err := p.Dump(&out); !isDamage(err) || !bytes.Equal(formattest.Dumped(out.Bytes()), b) {
-			t.Errorf("%s: the dump of a damaged file: %v", codec, err)
+			for _, line := range []string{"rest", "belong", "damaged"} {
+				if strings.Contains(out.String(), line) {
+					t.Errorf("%s, %s: the dump has %q", what, codec, line)
+				}
+			}
+			if dictionary := strings.Contains(out.String(), `header of the dictionary of "name"`); dictionary != (what == "coded") {
+				t.Errorf("%s, %s: the dump has the header of a dictionary: %v", what, codec, dictionary)
+			}
+			b[30] ^= 1 // of the first page
+			out.Reset()
+			p, err := openFile(b, smallPages)
+			if err != nil {
+				continue
+			}
+			if err := p.Dump(&out); !isDamage(err) || !bytes.Equal(formattest.Dumped(out.Bytes()), b) {
+				t.Errorf("%s, %s: the dump of a damaged file: %v", what, codec, err)
+			}
 		}
 	}
 }
@@ -373,6 +389,21 @@ func TestBlockBounds(t *testing.T) {
 	}
 }
 
+// The sizes of all blocks add up to the bytes of the column chunks, which follow the magic.
+func TestBlockSizes(t *testing.T) {
+	for _, codec := range testCodecs {
+		p, sum := mustOpen(t, codedFile(t, codec)), int64(len(magic))
+		for _, blocks := range allBlocks(t, p) {
+			for _, b := range blocks {
+				sum += b.StoredSize
+			}
+		}
+		if chunks := p.chunks; sum != chunks[len(chunks)-1].end {
+			t.Errorf("%s: the blocks end at %d, the column chunks at %d", codec, sum, chunks[len(chunks)-1].end)
+		}
+	}
+}
+
 // FuzzPart opens and reads arbitrary bytes.
 func FuzzPart(f *testing.F) {
 	r := rand.New(rand.NewPCG(6, 6))
@@ -380,6 +411,7 @@ func FuzzPart(f *testing.F) {
 		b := smallFile(f, codec)
 		f.Add(b)
 		f.Add(newRewriter(f, b, r).file())
+		f.Add(codedFile(f, codec))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) < 1<<16 {

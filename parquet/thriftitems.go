@@ -289,6 +289,10 @@ func (i *thriftItem) label() string {
 		return fmt.Sprintf("%s: %v", name, math.Float64frombits(uint64(i.number)))
 	case thriftTrue, thriftFalse:
 		return fmt.Sprintf("%s: %v", name, i.number == 1)
+	case thriftI32:
+		if i.name == "CRC" {
+			return fmt.Sprintf("%s: %08x", name, uint32(i.number))
+		}
 	}
 	return name + ": " + i.text()
 }
