@@ -17,6 +17,8 @@ var parquetLimits = []struct{ reader, reason, fault, file string }{
 	{"pyarrow", "its times end before 24:00", "time32[ms] 86400000 is not within the acceptable range", lastMilli},
 	{"Polars", "its times end before 24:00", "ts: which are null", lastMilli},
 	{"DuckDB", "it has no nanoseconds with a time zone", "nanos: value", "all.avro"},
+	{"Spark", "it has no times of day and no nanoseconds", "Illegal Parquet type", lastMilli},
+	{"Spark", "its vectorized reader knows a decimal in bytes only from 19 digits", "physicalType: BINARY, logicalType: decimal", "fastavro+fastavro/tests__avro-files__java_generated_decimal.avro@8ba02bb8"},
 	{"Java", "it has no fields of type null", `Cannot convert Avro type: "null"`, "duckdb+duckdb-avro/test__primitive_types.avro"},
 	{"Java", "a file that leaves out records without fields has no Avro schema for Java", `"partition":{}`, "duckdb+duckdb-avro/test__4551fe85-feb8-43ec-8408-730e593c8b12-m0.avro"},
 	{"Java", "a file that leaves out records without fields has no Avro schema for Java", `"money":{"money"`, "all.avro"},
@@ -28,15 +30,16 @@ const lastMilli = "duckdb+duckdb-avro/test__time_millis.avro"
 // parquetFault is what a reader finds wrong with the output of a file.
 type parquetFault struct{ reader, text string }
 
-// parquetEntries returns files of the corpus, and those that madeEntries writes into dir.
-func parquetEntries(t *testing.T, dir string) []entry {
+// parquetEntries returns every nth file of the corpus, those of parquetLimits, and those that
+// madeEntries writes into dir.
+func parquetEntries(t *testing.T, dir string, n int) []entry {
 	t.Helper()
 	limited := map[string]bool{}
 	for _, l := range parquetLimits {
 		limited[l.file] = true
 	}
 	all := realFiles(t, readable, javaRefuses)
-	entries := everyNth(all, 4, 3)
+	entries := everyNth(all, n, 3)
 	chosen := map[string]bool{}
 	for _, e := range entries {
 		chosen[e.file] = true
@@ -67,7 +70,7 @@ func madeEntries(t *testing.T, dir string) []entry {
 func TestParquetCorpus(t *testing.T) {
 	needJava(t)
 	t.Parallel()
-	converted := convertAll(t, parquetEntries(t, t.TempDir()), "--format=parquet")
+	converted := convertAll(t, parquetEntries(t, t.TempDir(), 4), "--format=parquet")
 	t.Run("engines", func(t *testing.T) {
 		t.Parallel()
 		wantLimits(t, converted, engineFaults(t, converted), "fastavro", "statistics", "pyarrow", "DuckDB", "Polars")
@@ -146,6 +149,13 @@ func TestParquetSkips(t *testing.T) {
 // engineFaults returns what the engines find wrong, by the name of the file.
 func engineFaults(t *testing.T, converted []conversion) map[string][]parquetFault {
 	t.Helper()
+	return parquetFaults(t, converted, []string{"RUST_BACKTRACE=0"}, "python/parquetfiles.py")
+}
+
+// parquetFaults returns what a script finds wrong with a list of files, by the name of the
+// file. The list is the script's last argument.
+func parquetFaults(t *testing.T, converted []conversion, environment []string, script string, args ...string) map[string][]parquetFault {
+	t.Helper()
 	var list strings.Builder
 	for _, c := range converted {
 		list.WriteString(strings.Join(append([]string{c.path}, c.parts...), "\t") + "\n")
@@ -153,7 +163,7 @@ func engineFaults(t *testing.T, converted []conversion) map[string][]parquetFaul
 	path := filepath.Join(t.TempDir(), "list")
 	must(t, os.WriteFile(path, []byte(list.String()), 0o600))
 	faults := map[string][]parquetFault{}
-	for _, line := range strings.Split(pythonWith(t, []string{"RUST_BACKTRACE=0"}, "python/parquetfiles.py", path), "\n") {
+	for _, line := range strings.Split(pythonWith(t, environment, script, append(args, path)...), "\n") {
 		f := strings.SplitN(line, "\t", 3)
 		if len(f) == 3 {
 			i, err := strconv.Atoi(f[0])

@@ -26,27 +26,45 @@ var sparkInstallation = sync.OnceValues(func() (string, error) {
 const sparkColumns = "id,nothing,single,double,raw,four,none,color,colors,date,time_millis,time_micros,millis,micros,local_millis,local_micros," +
 	"decimal,money,uuid,duration,union,pair,option,deep,empty"
 
-// TestSpark compares Parquet files and Trevni, through Java's input format, in Spark with
-// the originals in fastavro. Spark is 350 MB, so only a soak runs it.
-func TestSpark(t *testing.T) {
-	if !soak.Full() {
-		t.Skip("NO SPARK: it is for make soak")
-	}
+// needSpark skips the test if there is no Spark. It returns the variables that Spark needs in
+// the environment, and the folder of its installation.
+func needSpark(t *testing.T) (environment []string, home string) {
+	t.Helper()
 	if missing := testenv.MissingTools("java", "mvn"); missing != "" {
 		testenv.Skip(t, "there is no Spark: "+missing)
 	}
-	spark, err := sparkInstallation()
+	home, err := sparkInstallation()
 	if err != nil {
 		testenv.Skip(t, "there is no Spark: "+err.Error())
 	}
-	dir := t.TempDir()
-	environment := []string{
-		"PYTHONPATH=" + spark, "SPARK_HOME=" + filepath.Join(spark, "pyspark"), "SPARK_LOCAL_IP=127.0.0.1", "SPARK_LOCAL_DIRS=" + dir, "TZ=UTC",
+	environment = []string{
+		"PYTHONPATH=" + home, "SPARK_HOME=" + filepath.Join(home, "pyspark"), "SPARK_LOCAL_IP=127.0.0.1", "SPARK_LOCAL_DIRS=" + t.TempDir(), "TZ=UTC",
 	}
 	if program, err := pythonEnvironment(); err == nil {
 		environment = append(environment, "PYSPARK_PYTHON="+program)
 	}
+	return environment, home
+}
 
+// TestParquetSpark has Spark read Parquet files of convert. The values must be those of the
+// inputs.
+func TestParquetSpark(t *testing.T) {
+	environment, _ := needSpark(t)
+	dir := t.TempDir()
+	forSpark := entry{file: "for-spark.avro", class: "ok", rows: 3000, path: dir + "/for-spark.avro"}
+	python(t, "alltypes.py", "make", forSpark.path, "time_millis", "time_micros", "nanos", "local_nanos")
+	converted := convertAll(t, append(parquetEntries(t, dir, 12), forSpark), "--format=parquet")
+	wantLimits(t, converted, parquetFaults(t, converted, environment, "spark/spark.py", "files"), "Spark")
+}
+
+// TestSpark compares Parquet files of cat, and Trevni through Java's input format, in Spark with
+// the originals in fastavro. Only a soak runs it.
+func TestSpark(t *testing.T) {
+	if !soak.Full() {
+		t.Skip("NO SPARK: it is for make soak")
+	}
+	environment, spark := needSpark(t)
+	dir := t.TempDir()
 	python(t, "alltypes.py", "make", dir+"/all.avro")
 	pythonWith(t, environment, "spark/spark.py", "make", dir+"/times.avro")
 	writeMail(t, dir+"/mail.avro", 30_000)

@@ -250,8 +250,8 @@ class Polars:
 
 
 class Judge:
-    def __init__(self):
-        self.engines = {"pyarrow": PyArrow(), "DuckDB": DuckDB(), "Polars": Polars()}
+    def __init__(self, engines):
+        self.engines = engines
         self.rows = self.values = 0
 
     def judge(self, avro, *parts):
@@ -277,7 +277,8 @@ class Judge:
             columns = avrorows.column(schema.root, some).children
             self.rows += len(some)
             self.values += sum(len(leaf.values) for c in columns for leaf in c.leaves())
-            self.attempt("statistics", check_statistics, meta, len(some), columns)
+            if "pyarrow" in self.engines:
+                self.attempt("statistics", check_statistics, meta, len(some), columns)
             for name, engine in self.engines.items():
                 table = self.attempt(name, engine.read, part)
                 if table is None:
@@ -290,8 +291,8 @@ class Judge:
         expect("Avro file", "rows that are in no part", len(list(rows)), 0)
 
 
-def main(path):
-    judge = Judge()
+def main(path, engines):
+    judge = Judge(engines)
     with open(path) as f:
         lines = f.read().splitlines()
     for i, line in enumerate(lines):
@@ -301,4 +302,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[1:], {"pyarrow": PyArrow(), "DuckDB": DuckDB(), "Polars": Polars()})

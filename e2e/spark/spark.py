@@ -2,12 +2,14 @@
 
 spark.py make TIMES.avro
 spark.py judge DIR JARS
+spark.py files LIST
 
 make writes rows of all times. judge reads the originals DIR/{all,times,mail}.avro,
 their Parquet files for Spark next to them, times.exact.parquet, which Spark
 refuses, and the Trevni files in mail.columns, each of several blocks of Hadoop's
 local file system. JARS are those of trevni-avro. It compares types and times with
-fastavro value by value, and the answers of ten queries of mail.
+fastavro value by value, and the answers of ten queries of mail. files does with Spark
+what ../python/parquetfiles.py does with other engines.
 """
 
 import datetime as dt
@@ -18,11 +20,15 @@ import sys
 from collections import Counter
 
 import fastavro
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import to_arrow_schema
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
 import alltypes  # noqa: E402
+import parquetfiles  # noqa: E402
 import queries  # noqa: E402
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -64,14 +70,14 @@ def make(path):
     return 0
 
 
-def session(jars):
+def session(jars=()):
     s = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
         .config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
-        .config("spark.jars", ",".join(glob.glob(jars + "/*.jar")))
+        .config("spark.jars", ",".join(jars))
         .config("spark.hadoop.fs.local.block.size", str(1 << 20))
         .getOrCreate()
     )
@@ -200,12 +206,35 @@ def mail(spark, dir):
 
 
 def judge(dir, jars):
-    spark = session(jars)
+    spark = session(glob.glob(jars + "/*.jar"))
     print("Spark", spark.version)
     wrong = types(spark, dir) + mail(spark, dir)
     spark.stop()
     return wrong > 0
 
 
+class Spark:
+    def __init__(self):
+        self.session = session()
+
+    def read(self, path):
+        try:
+            df = self.session.read.parquet(path)
+            batches = df._collect_as_arrow()  # which toPandas calls
+        except Py4JJavaError as e:
+            cause = e.java_exception
+            while cause.getCause() is not None:
+                cause = cause.getCause()
+            raise parquetfiles.Fault(cause.toString()) from e
+        return pa.Table.from_batches(batches, None if batches else to_arrow_schema(df.schema))
+
+
+def files(path):
+    spark = Spark()
+    parquetfiles.main(path, {"Spark": spark})
+    spark.session.stop()
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit({"make": make, "judge": judge}[sys.argv[1]](*sys.argv[2:]))
+    sys.exit({"make": make, "judge": judge, "files": files}[sys.argv[1]](*sys.argv[2:]))
