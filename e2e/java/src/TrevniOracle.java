@@ -15,6 +15,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
@@ -34,6 +35,7 @@ import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.IndexedRecord;
 import org.apache.avro.io.Decoder;
 import org.apache.avro.io.DecoderFactory;
+import org.apache.parquet.cli.Commands;
 import org.apache.parquet.hadoop.ParquetReader;
 import org.apache.trevni.BlockTable;
 import org.apache.trevni.ColumnFileMetaData;
@@ -102,6 +104,7 @@ public final class TrevniOracle {
       case "resolve" -> ok = Resolving.each(list(a[1], in), out);
       case "json" -> ok = each(list(a[1], in), f -> json(f.get(0), f.get(1)));
       case "selected" -> out.println(ParquetRows.selected(new File(a[1]), a[2], Long.parseLong(a[3])));
+      case "parquet-cli" -> Commands.run(Arrays.copyOfRange(a, 1, a.length)).forEach(out::println);
       case "compare" -> ok = each(list(a[1], in), f -> compare(f.get(0), f.subList(1, f.size())));
       default -> throw new IllegalArgumentException("unknown command " + a[0]);
     }
