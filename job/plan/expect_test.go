@@ -36,6 +36,7 @@ func TestFixedPart(t *testing.T) {
 	}{
 		{79, "cfile", `{}`, 40 << 10, 80 << 10},
 		{1000, "trevni", `{}`, 150 << 10, 250 << 10},
+		{79, "parquet", `{}`, 30 << 10, 90 << 10},
 		{2, "trevni", `{}`, 400, 1000},
 		{6, "hfile", `{"key":["c0000"],"bloom":"hudi"}`, 420 << 10, 900 << 10},
 		{6, "hfile", `{"key":["c0000"]}`, 1 << 10, 10 << 10},
@@ -82,6 +83,7 @@ func TestExpectedRowGroups(t *testing.T) {
 	}{
 		{79, "cfile", `{}`, 125 << 10}, {79, "cfile", `{}`, 256 << 10}, {79, "cfile", `{}`, 1 << 20},
 		{200, "trevni", `{"Codec":"snappy"}`, 100 << 10}, {200, "trevni", `{"Codec":"snappy"}`, 512 << 10},
+		{79, "parquet", `{}`, 125 << 10}, {79, "parquet", `{}`, 256 << 10}, {79, "parquet", `{}`, 1 << 20}, {200, "parquet", `{}`, 1 << 20},
 		{6, "hfile", `{"key":["c0000"]}`, 40 << 10}, {6, "hfile", `{"key":["c0000"]}`, 400 << 10},
 	} {
 		t.Run(fmt.Sprintf("%d columns of %s in %d", tc.columns, tc.format, tc.size), func(t *testing.T) {
