@@ -397,9 +397,13 @@ func TestHungNodes(t *testing.T) {
 // killedClient kills the program itself. Its lease and half-written files must not block
 // a rerun.
 func killedClient(t *testing.T, c *hadooptest.Cluster) {
-	s := newSite(t, c, 40_000, "--row-group-size=2MiB", "--workers=2")
-	for client, uri := range s.clients() {
+	for client, f := range clientTargets {
+		s := newSite(t, c, 40_000, append(f.flagsFor("2MiB", "4MiB"), "--workers=2")...)
+		uri := s.clients()[client]
 		s.took = run(t, s.args(uri+"/whole-"+client)...).want(t, 0).elapsed
 		s.killed(t, uri+"/client-"+client, soak.Rounds(2, 25))
+		if f.name == parquetFiles.name {
+			wantMail(t, copyOf(t, c, "/client-"+client+"-0"), s.input)
+		}
 	}
 }

@@ -68,13 +68,19 @@ func (f folder) put(t *testing.T, name string, files ...string) {
 	f.java(t, "org.apache.hadoop.fs.FsShell", append(args, path.Join(f.path, name))...)
 }
 
-// get copies a directory of the folder to the local disk as Hadoop's own client
-// does, and returns its files.
+// get returns the files of a directory of the folder.
 func (f folder) get(t *testing.T, name string) map[string]string {
 	t.Helper()
-	local := filepath.Join(t.TempDir(), "copy")
-	f.java(t, "org.apache.hadoop.fs.FsShell", "-get", path.Join(f.path, name), local)
-	return tree(t, local)
+	return tree(t, copyOf(t, f.Cluster, path.Join(f.path, name)))
+}
+
+// copyOf copies a directory of a cluster to the local disk as Hadoop's own client does.
+func copyOf(t *testing.T, c *hadooptest.Cluster, dir string) (local string) {
+	t.Helper()
+	local = filepath.Join(t.TempDir(), "copy")
+	_, err := c.Java(t.Context(), "org.apache.hadoop.fs.FsShell", "-get", dir, local)
+	must(t, err)
+	return local
 }
 
 // list returns the names in a directory of the folder, hidden ones included; none if it

@@ -19,7 +19,7 @@ type interruptible struct {
 
 func newInterruptible(t *testing.T, f target, rows int64) *interruptible {
 	t.Helper()
-	c := &interruptible{f, newSite(t, nil, rows, append([]string{f.rowGroups("2MiB", "4MiB"), "--workers=2"}, f.flags...)...)}
+	c := &interruptible{f, newSite(t, nil, rows, append(f.flagsFor("2MiB", "4MiB"), "--workers=2")...)}
 	if len(c.want) < 5 {
 		t.Fatalf("%d files are too few for the test", len(c.want))
 	}
@@ -62,15 +62,19 @@ func kills(t *testing.T) int {
 // TestKilled kills conversions to each kind of output: files, directories of files, files
 // of sorted rows, and indexes next to files.
 func TestKilled(t *testing.T) {
-	for _, f := range []target{trevniFiles, cFiles, hFiles, indexed} {
+	for _, f := range []target{trevniFiles, cFiles, hFiles, parquetFiles, indexed} {
 		t.Run(f.name, func(t *testing.T) {
 			n := kills(t)
 			if f.name != trevniFiles.name {
 				n = max(1, n/4)
 			}
 			_, dest, temp := places(t)
-			newInterruptible(t, f, 30_000).killed(t, dest, n, "--temp-dir", temp)
+			c := newInterruptible(t, f, 30_000)
+			c.killed(t, dest, n, "--temp-dir", temp)
 			wantEmpty(t, temp)
+			if f.name == parquetFiles.name {
+				wantMail(t, dest+"-0", c.input)
+			}
 		})
 	}
 }
@@ -124,7 +128,7 @@ func TestInterrupt(t *testing.T) {
 
 // TestConcurrentRuns starts two runs at once.
 func TestConcurrentRuns(t *testing.T) {
-	c := newInterruptible(t, trevniFiles, 40_000)
+	c := newInterruptible(t, parquetFiles, 40_000)
 	_, dest, temp := places(t)
 	first, second := launch(t, command(c.args(dest, temp)...)), launch(t, command(c.args(dest, temp)...))
 	a, b := first.code(), second.code()

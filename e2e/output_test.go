@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,11 +28,14 @@ var (
 	hFiles = target{
 		name: "hfile", flags: []string{"--format=hfile", "--key=from,id"}, plain: []string{"--format=hfile", "--key=from,id"}, other: "--block-codec=gz",
 	}
+	parquetFiles = target{
+		name: "parquet", flags: []string{"--format=parquet"}, plain: []string{"--format=parquet", "--compression=none"}, other: "--compression=zstd",
+	}
 	// indexed are column files with two key indexes next to them.
 	indexed = target{
 		name: "indexed", flags: []string{"--index=id", "--index=from,date"}, plain: []string{"--codec=null"}, other: "--index=subject",
 	}
-	targets = []target{trevniFiles, cFiles}
+	targets = []target{trevniFiles, cFiles, parquetFiles}
 )
 
 // convert returns the arguments that convert to the format.
@@ -40,14 +44,22 @@ func (f target) convert(args ...string) []string {
 }
 
 // rowGroups returns the flag for row groups of a size. Before it is encoded, a column of
-// CFiles may need nine bytes for each byte, and a row group counts them. So the same
+// CFiles or Parquet may need nine bytes for each byte, and a row group counts them. So the same
 // rows need larger row groups for as few parts.
-func (f target) rowGroups(trevni, cfiles string) string {
+func (f target) rowGroups(trevni, others string) string {
 	if f.name == trevniFiles.name || f.name == indexed.name {
 		return "--row-group-size=" + trevni
 	}
-	return "--row-group-size=" + cfiles
+	return "--row-group-size=" + others
 }
+
+// flagsFor returns the flags of the format, and that of rowGroups.
+func (f target) flagsFor(trevni, others string) []string {
+	return append(slices.Clip(f.flags), f.rowGroups(trevni, others))
+}
+
+// clientTargets are the formats that tests of both clients of HDFS convert to, by client.
+var clientTargets = map[string]target{"hdfs": parquetFiles, "webhdfs": trevniFiles}
 
 // inEachFormat runs a test for every format.
 func inEachFormat(t *testing.T, test func(t *testing.T, f target)) {
@@ -57,7 +69,7 @@ func inEachFormat(t *testing.T, test func(t *testing.T, f target)) {
 }
 
 // partName matches the name of a part, or of a file in a part that is a directory.
-var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv|\.hfile|\.cfiles(?:/.+)?)$`)
+var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv|\.hfile|\.parquet|\.cfiles(?:/.+)?)$`)
 
 // indexName matches the name of a file of a key index.
 var indexName = regexp.MustCompile(`^(_index)/[0-9a-f]{16}(/.+)$`)

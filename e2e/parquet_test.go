@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -144,6 +145,30 @@ func TestParquetSkips(t *testing.T) {
 	if _, err := fmt.Sscan(answer, &selected, &rows); err != nil || selected < 1 || selected > rows*3/4 {
 		t.Errorf("parquet-java reads pages of %s rows (%v)", answer, err)
 	}
+}
+
+// TestParquetUnfinished checks that engines read the published rows of a destination, while tasks
+// leave parts there that are not published.
+func TestParquetUnfinished(t *testing.T) {
+	t.Parallel()
+	first, more, dest := mail(t, 1000), mail(t, 6000), filepath.Join(t.TempDir(), "out")
+	run(t, parquetFiles.convert(first, dest)...).want(t, 0)
+	s := newSteps(t, more, dest, append(slices.Clip(parquetFiles.flags), "--incremental", "--row-group-size=1MiB")...)
+	for _, n := range s.taskNumbers() {
+		run(t, s.task(n)...).want(t, 0)
+	}
+	if staged := glob(t.Context(), s.at, ".rowtocol/plan-*/part-*"); len(staged) < s.tasks {
+		t.Fatalf("%d tasks have left %d parts", s.tasks, len(staged))
+	}
+	wantMail(t, dest, first)
+	s.commit(t).want(t, 0)
+	wantMail(t, dest, first, more)
+}
+
+// wantMail fails the test unless engines read the mails of Avro files from a local directory.
+func wantMail(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	python(t, "parquetmail.py", append([]string{dir}, files...)...)
 }
 
 // engineFaults returns what the engines find wrong, by the name of the file.

@@ -213,7 +213,7 @@ func TestSteps(t *testing.T) {
 	c := newInterruptible(t, indexed, 30_000)
 	dir := t.TempDir()
 	dest := filepath.Join(dir, "out")
-	flags := append([]string{c.rowGroups("2MiB", "4MiB")}, c.target.flags...)
+	flags := c.flagsFor("2MiB", "4MiB")
 	s := newSteps(t, c.input, dest, flags...)
 	s.runTasks(t, append(c.args(dest, t.TempDir()), c.other))
 	c.wantComplete(t, dest, s.temp)
@@ -226,13 +226,13 @@ func TestSteps(t *testing.T) {
 }
 
 func TestHDFSSteps(t *testing.T) {
-	const rowGroups = "--row-group-size=2MiB"
-	c := newSite(t, hadooptest.Shared(t), 20_000, rowGroups)
-	for client, uri := range c.clients() {
+	for client, f := range clientTargets {
 		t.Run(client, func(t *testing.T) {
-			dest := uri + "/steps-" + client
-			s := newSteps(t, c.input, dest, rowGroups)
-			s.runTasks(t, c.args(dest, trevniFiles.other))
+			flags := f.flagsFor("2MiB", "3MiB")
+			c := newSite(t, hadooptest.Shared(t), 20_000, flags...)
+			dest := c.clients()[client] + "/steps-" + client
+			s := newSteps(t, c.input, dest, flags...)
+			s.runTasks(t, c.args(dest, f.other))
 			c.wantComplete(t, dest)
 		})
 	}

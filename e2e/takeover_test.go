@@ -206,8 +206,9 @@ func TestStoppedHolder(t *testing.T) {
 
 // TestFaultsOvertaken does the same on HDFS, at half of the stops with each client.
 func TestFaultsOvertaken(t *testing.T) {
-	s := newSite(t, hadooptest.Shared(t), 12_000, "--row-group-size=2MiB")
-	for client, uri := range s.clients() {
+	for client, f := range clientTargets {
+		s := newSite(t, hadooptest.Shared(t), 12_000, f.flagsFor("2MiB", "4MiB")...)
+		uri := s.clients()[client]
 		for i, stop := range stops {
 			if !soak.Full() && (client == "hdfs") == (i%2 == 0) {
 				continue
@@ -217,7 +218,7 @@ func TestFaultsOvertaken(t *testing.T) {
 				overtaken{
 					at: s.locate(t, dest), dest: dest,
 					before:   []string{"convert", "--overwrite", otherInput, dest},
-					stopped:  []string{"convert", "--overwrite", "--row-group-size=64KiB", "../testdata/mail", dest},
+					stopped:  f.convert("--overwrite", f.rowGroups("64KiB", "256KiB"), "../testdata/mail", dest),
 					other:    s.args(dest, "--overwrite"),
 					complete: func(t *testing.T) { s.wantComplete(t, dest) },
 				}.run(t, stop)

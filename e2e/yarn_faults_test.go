@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -17,7 +18,7 @@ func (y *yarn) all() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
 		"mixed": y.mixed, "detached": y.detached, "interrupted": y.interrupted,
 		"killed child": func(t *testing.T) { y.childEnds(t, syscall.SIGKILL) },
-		"child ends":   func(t *testing.T) { y.childEnds(t, syscall.SIGTERM) },
+		"child ends":   func(t *testing.T) { y.childEnds(t, syscall.SIGTERM, parquetFiles.flagsFor("2MiB", "4MiB")...) },
 		"hung child":   y.hungChild, "killed Java": y.killedJava, "duplicate": y.duplicate, "killed master": y.killedMaster,
 		"damaged": y.damaged, "incremental": y.incremental, "partitioned": y.partitioned,
 	}
@@ -32,8 +33,8 @@ func (s *submittable) same(t *testing.T, dest string) {
 }
 
 // childEnds ends a child before it reports that it is done.
-func (y *yarn) childEnds(t *testing.T, signal syscall.Signal) {
-	s := y.mail(t)
+func (y *yarn) childEnds(t *testing.T, signal syscall.Signal, flags ...string) {
+	s := y.mail(t, flags...)
 	dest := y.dir(t) + "/out"
 	job := s.start(t, dest, "-D", "mapreduce.map.speculative=false")
 	child := y.stop(t, job)
@@ -251,7 +252,7 @@ func (y *yarn) partitioned(t *testing.T) {
 		must(t, at.Store.Mkdir(t.Context(), at.Path))
 		y.put(t, day, "mail.avro", mailFile(t, uint64(i), 200, "snappy"))
 	}
-	s := y.newSubmittable([]string{in}, "--partitioned")
+	s := y.newSubmittable([]string{in}, "--partitioned", "--format=parquet")
 	jobs := y.jobs(t)
 	s.submit(t, dest, 0)
 	if y.jobs(t) != jobs+1 {
@@ -262,19 +263,24 @@ func (y *yarn) partitioned(t *testing.T) {
 	y.wantClean(t)
 }
 
+// isPart reports whether a file is a part of an output.
+func isPart(name string) bool {
+	return strings.HasPrefix(path.Base(name), "part-")
+}
+
 // wantLocal fails the test unless a destination on the cluster has the same column files as
 // one on this machine.
 func (y *yarn) wantLocal(t *testing.T, local, dest string) {
 	t.Helper()
 	want, got := map[string]int{}, map[string]int{}
 	for name, content := range tree(t, local) {
-		if strings.HasSuffix(name, ".trv") {
+		if isPart(name) {
 			want[digest([]byte(content))]++
 		}
 	}
 	s := site{Cluster: y.Cluster, resolver: y.resolver}
 	for name, d := range s.tree(t, dest) {
-		if strings.HasSuffix(name, ".trv") {
+		if isPart(name) {
 			got[d]++
 		}
 		if strings.Contains(name, ".rowtocol") {

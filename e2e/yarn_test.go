@@ -40,7 +40,9 @@ func TestYARN(t *testing.T) {
 // TestFaultsOfSubmit checks a conversion on a cluster in which processes are killed.
 func TestFaultsOfSubmit(t *testing.T) {
 	y := newYARN(t, hadooptest.Shared(t))
-	y.killedSubmit(t)
+	for _, f := range []target{hFiles, parquetFiles} {
+		t.Run(f.name, func(t *testing.T) { y.killedSubmit(t, f) })
+	}
 	y.wantSmall(t)
 }
 
@@ -132,14 +134,14 @@ func (y *yarn) mail(t *testing.T, flags ...string) *submittable {
 	if s.tasks < 3 {
 		t.Fatalf("%d tasks are too few", s.tasks)
 	}
+	s.input = file
 	return s
 }
 
 // killedSubmit kills the submit of a job when only one of its tasks is done. The same
-// command follows that job, in which a child is killed, and publishes it. The outputs
-// are HFiles, whose rows each task sorts.
-func (y *yarn) killedSubmit(t *testing.T) {
-	s := y.mail(t, hFiles.flags...)
+// command follows that job, in which a child is killed, and publishes it.
+func (y *yarn) killedSubmit(t *testing.T, f target) {
+	s := y.mail(t, f.flagsFor("2MiB", "4MiB")...)
 	dest := y.dir(t) + "/out"
 	first := s.start(t, dest)
 	held := y.hold(t, first, dest, 1)
@@ -158,6 +160,9 @@ func (y *yarn) killedSubmit(t *testing.T) {
 		t.Errorf("%s was followed, not %s; %d jobs, not %d", r.Result.Application, job.ID, y.jobs(t), jobs)
 	}
 	y.wantClean(t)
+	if f.name == parquetFiles.name {
+		wantMail(t, copyOf(t, y.Cluster, y.locate(t, dest).Path), s.input)
+	}
 }
 
 // clients returns the processes of Hadoop's client that a submit started.
