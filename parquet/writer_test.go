@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
-	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/randavro"
@@ -75,7 +74,7 @@ func checkFile(t testing.TB, schema string, rows [][]byte, file []byte) {
 				l.Name, k, len(got), got[k:min(k+1, len(got))], ref.entries[i][k:min(k+1, len(ref.entries[i]))], len(ref.entries[i]), schema)
 		}
 	}
-	checkChunks(t, f, ref)
+	checkChunks(t, file, f.Metadata(), ref)
 }
 
 // difference returns the number of the first entry that differs, or -1.
@@ -127,108 +126,4 @@ func plainValue(v parquet.Value) []byte {
 		return binary.LittleEndian.AppendUint64(nil, v.Uint64())
 	}
 	return append([]byte{}, v.ByteArray()...)
-}
-
-// checkChunks checks the statistics and the indexes of a file.
-func checkChunks(t testing.TB, f *parquet.File, ref *reference) {
-	t.Helper()
-	meta := f.Metadata()
-	columns, offsets := f.ColumnIndexes(), f.OffsetIndexes()
-	total := int64(0)
-	for i := range meta.RowGroups[0].Columns {
-		chunk, l, entries := &meta.RowGroups[0].Columns[i], &ref.tree.leaves[i], ref.entries[i]
-		m := &chunk.MetaData
-		total += m.TotalCompressedSize
-		if m.NumValues != int64(len(entries)) {
-			t.Errorf("column %s: %d entries, want %d", l.Name, m.NumValues, len(entries))
-		}
-		checkStatistics(t, l, "chunk", entries, &m.Statistics)
-		checkPages(t, l, entries, columns, offsets, i, len(f.RowGroups()[0].ColumnChunks()))
-		text := int64(0)
-		for _, e := range entries {
-			text += int64(len(e.value))
-		}
-		if got := m.SizeStatistics.UnencodedByteArrayDataBytes; l.physical == pq.ByteArray && got != text || l.physical != pq.ByteArray && got != 0 {
-			t.Errorf("column %s: %d bytes of values, want %d", l.Name, got, text)
-		}
-		if h := m.SizeStatistics.DefinitionLevelHistogram; h != nil {
-			for _, e := range entries {
-				h[e.def]--
-			}
-			for _, n := range h {
-				if n != 0 {
-					t.Errorf("column %s: the histogram of definition levels is wrong", l.Name)
-				}
-			}
-		}
-	}
-	if meta.RowGroups[0].TotalCompressedSize != total {
-		t.Errorf("a row group of %d bytes, want %d", meta.RowGroups[0].TotalCompressedSize, total)
-	}
-}
-
-// checkPages checks the indexes of column chunk i of n.
-func checkPages(t testing.TB, l *leaf, entries []levelEntry, columns []pq.ColumnIndex, offsets []pq.OffsetIndex, i, n int) {
-	t.Helper()
-	if len(offsets) != n {
-		t.Fatalf("%d offset indexes for %d columns", len(offsets), n)
-	}
-	locations := offsets[i].PageLocations
-	for k := range locations {
-		last := int64(1) << 62
-		if k+1 < len(locations) {
-			last = locations[k+1].FirstRowIndex
-		}
-		page := entriesOf(entries, locations[k].FirstRowIndex, last)
-		if len(columns) != n || len(columns[i].NullPages) == 0 {
-			continue
-		}
-		c := &columns[i]
-		s := pq.Statistics{NullCount: c.NullCounts[k], MinValue: c.MinValues[k], MaxValue: c.MaxValues[k]}
-		if c.NullPages[k] {
-			s.MinValue, s.MaxValue = nil, nil
-		}
-		checkStatistics(t, l, fmt.Sprint("page ", k), page, &s)
-	}
-}
-
-// entriesOf returns the entries of the rows [first, last).
-func entriesOf(entries []levelEntry, first, last int64) []levelEntry {
-	row, from, to := int64(-1), 0, len(entries)
-	for i := range entries {
-		if entries[i].rep == 0 {
-			if row++; row == first {
-				from = i
-			} else if row == last {
-				to = i
-			}
-		}
-	}
-	return entries[from:to]
-}
-
-// checkStatistics checks null counts and bounds.
-func checkStatistics(t testing.TB, l *leaf, what string, entries []levelEntry, s *pq.Statistics) {
-	t.Helper()
-	nulls := int64(0)
-	o := orderOf(l)
-	for _, e := range entries {
-		if e.value == nil {
-			nulls++
-			continue
-		}
-		if notNumber(o, e.value) {
-			continue
-		}
-		if s.MinValue != nil && o.compare(s.MinValue, e.value) > 0 || s.MaxValue != nil && o.compare(s.MaxValue, e.value) < 0 {
-			t.Fatalf("column %s, %s: %x is not from %x to %x", l.Name, what, e.value, s.MinValue, s.MaxValue)
-		}
-	}
-	if nulls != s.NullCount {
-		t.Errorf("column %s, %s: %d nulls, want %d", l.Name, what, s.NullCount, nulls)
-	}
-}
-
-func notNumber(o order, v []byte) bool {
-	return o == orderFloat && float32At(v) != float32At(v) || o == orderDouble && float64At(v) != float64At(v)
 }
