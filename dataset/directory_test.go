@@ -17,7 +17,7 @@ import (
 // name, and by the directory that contains it.
 func TestDirectoryAsAPart(t *testing.T) {
 	dir, id := t.TempDir(), manifest.NewID()
-	name := manifest.StagedPart(0, 0, id, ".trv")
+	name := manifest.PartName(0, 0, id, ".trv")
 	part := filepath.Join(dir, name)
 	write := func(name, text string) {
 		t.Helper()

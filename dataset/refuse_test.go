@@ -35,7 +35,7 @@ func oneRowOutput(t *testing.T, f format.Format, change func(*manifest.Success))
 // the output's manifest.
 func newSuccess(t *testing.T, f format.Format, part, id string) *manifest.Success {
 	t.Helper()
-	name := manifest.StagedPart(0, 0, id, f.Suffix())
+	name := manifest.PartName(0, 0, id, f.Suffix())
 	testenv.Must(t, os.Rename(part, filepath.Join(filepath.Dir(part), name)))
 	s := &manifest.Success{
 		Version: manifest.Version, ID: id, Schema: `"long"`, Request: manifest.Request{Options: manifest.Options{Format: f.Name()}},
@@ -72,7 +72,7 @@ func TestManifestsAreChecked(t *testing.T) {
 			{"the directory itself", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "." }, damage.Header},
 			{"negative rows", func(s *manifest.Success) { s.Parts[0].Rows = -1 }, damage.Header},
 			{"negative bytes", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = -1 }, damage.Header},
-			{"a part of another format", func(s *manifest.Success) { rename(s, manifest.StagedPart(0, 0, s.ID, ".orc")) }, damage.Header},
+			{"a part of another format", func(s *manifest.Success) { rename(s, manifest.PartName(0, 0, s.ID, ".orc")) }, damage.Header},
 			{"another format", func(s *manifest.Success) { s.Request.Options.Format = "lists" }, damage.Unsupported},
 		} {
 			t.Run(test.name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestFilesAreThoseOfTheManifest(t *testing.T) {
 			{"a different number of rows", func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 2, 2 }, damage.Count},
 			{"no rows", func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 0, 0 }, damage.Count},
 			{"a different size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++; s.Bytes++ }, damage.Size},
-			{"a different name", func(s *manifest.Success) { rename(s, manifest.StagedPart(1, 0, s.ID, f.Suffix())); s.Parts[0].Task = 1 }, damage.Truncated},
+			{"a different name", func(s *manifest.Success) { rename(s, manifest.PartName(1, 0, s.ID, f.Suffix())); s.Parts[0].Task = 1 }, damage.Truncated},
 			{"a different type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
 		} {
 			t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, oneRowOutput(t, f, test.change)), test.want) })

@@ -16,7 +16,7 @@ import (
 func TestStrays(t *testing.T) {
 	dir, id := t.TempDir(), manifest.NewID()
 	suffix := formats[0].Suffix()
-	part, stray := manifest.StagedPart(0, 0, id, suffix), manifest.StagedPart(1, 0, id, suffix)
+	part, stray := manifest.PartName(0, 0, id, suffix), manifest.PartName(1, 0, id, suffix)
 	s := &manifest.Success{
 		Version: manifest.Version, ID: id, Request: manifest.Request{Options: manifest.Options{Format: formats[0].Name()}},
 		Parts: []manifest.Part{{Files: []manifest.File{{Name: manifest.InPart(part, "a"), Bytes: 0}}}},

@@ -17,8 +17,8 @@
 //	the directory of the tasks' work:
 //	    plan.json                                    Plan
 //	    task-00012.json                              TaskResult
-//	    part-00012-0-<id>.trv                        a staged part, or a file that is being written
-//	    part-00012-0-<id>.cfiles/<name>              a file of a part that is a directory
+//	    part-00012-0-<id>.trv.staged                 a staged part, or a file that is being written
+//	    part-00012-0-<id>.cfiles.staged/<name>       a file of a part that is a directory
 //	    quarantine-<id>-00003-a.avro@512-2048        a staged copy of damaged bytes
 //	    side-<id>-00012-<name>                       a side file, made from a task's rows
 //	    index-<id>-<name>                            a file that the last step made from side files

@@ -41,6 +41,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 		"one inside and a file": {InPart(dir, "a"), dir},
 		"repeated file":         {InPart(dir, "a"), InPart(dir, "a")},
 		"another row group":     {InPart(StagedPart(3, 2, attempt, ".cfiles"), "a")},
+		"a published name":      {InPart(PartName(3, 1, attempt, ".cfiles"), "a")},
 		"no name":               {InPart(dir, "")},
 		"dots":                  {InPart(dir, "..")},
 		"a hidden name":         {InPart(dir, "_a")},
@@ -70,7 +71,8 @@ func TestPartOfSeveralFiles(t *testing.T) {
 	if s, err = DecodeSuccess(b); err != nil {
 		t.Fatal(err)
 	}
-	if f := s.Parts[1].Files; f[0].Name != other+"/0.data" || f[1].Name != other+"/a=b-c_d" || s.Bytes != 30 {
+	published := PartName(3, 1, output, ".cfiles")
+	if f := s.Parts[1].Files; f[0].Name != published+"/0.data" || f[1].Name != published+"/a=b-c_d" || s.Bytes != 30 {
 		t.Errorf("the part is published as %+v", s.Parts[1])
 	}
 	if _, err := DecodeSuccess(manifesttest.Seal(bytes.Replace(b, []byte("/0.data"), []byte("/.data"), 1))); err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,8 +72,9 @@ func IsAside(name string) bool {
 }
 
 const (
-	stagedSide = "side-"
-	idLength   = 16
+	stagedSide   = "side-"
+	stagedEnding = ".staged" // ends the staged names of parts
+	idLength     = 16
 	// MaxSequence is the highest number of an output. It has eight digits, so that the
 	// names of increments sort by their numbers.
 	MaxSequence = 99_999_999
@@ -148,8 +150,15 @@ func TaskNumber(name string) (task int, ok bool) {
 
 // StagedPart returns the staged name of a row group's file or directory. A file for such a
 // directory also has a name of this form until it is complete and is moved into the directory.
-// suffix is the suffix of the format.
+// suffix is the suffix of the format. The name does not end in suffix, so that a program that
+// reads DEST/**/*.parquet skips staged parts.
 func StagedPart(task, rowGroup int, id, suffix string) string {
+	return PartName(task, rowGroup, id, suffix) + stagedEnding
+}
+
+// PartName returns the published name of a row group's file or directory in the output with this
+// ID. suffix is the suffix of the format.
+func PartName(task, rowGroup int, id, suffix string) string {
 	return fmt.Sprintf("part-%05d-%d-%s%s", task, rowGroup, id, suffix)
 }
 
@@ -195,14 +204,16 @@ func Published(staged, id string) string {
 		}
 	}
 	part, _, _ := strings.Cut(staged, "/")
+	// A pending manifest of an older program names staged parts without stagedEnding.
 	if m := partPattern.FindStringSubmatchIndex(part); m != nil {
-		return staged[:m[6]] + id + staged[m[7]:]
+		return part[:m[6]] + id + part[m[7]:m[9]] + staged[len(part):]
 	}
 	return staged // a side file or another name: it is not published
 }
 
-// partPattern matches the name of a part: the task, the row group, the ID and the suffix.
-var partPattern = lazyregexp.New(`^part-(\d{5,9})-(\d{1,9})-([0-9a-f]{16})(\.[a-z0-9]{1,16})$`)
+// partPattern matches the name of a part: the task, the row group, the ID, the suffix, and
+// stagedEnding in a staged name.
+var partPattern = lazyregexp.New(`^part-(\d{5,9})-(\d{1,9})-([0-9a-f]{16})(\.[a-z0-9]{1,16})(` + regexp.QuoteMeta(stagedEnding) + `)?$`)
 
 // fileNames is the pattern of names that IsFileName accepts.
 const fileNames = `[A-Za-z0-9=-][A-Za-z0-9._=-]{0,127}`
@@ -247,13 +258,13 @@ func cutID(name, prefix string) (rest string, ok bool) {
 // ID.
 func isPublishedPart(name, id string) bool {
 	m := parsePart(name)
-	return m != nil && m[3] == id
+	return m != nil && m[3] == id && m[5] == ""
 }
 
 // OutputID returns the ID of the output that a name in a destination belongs to. name is a
 // part, or has the form DIR/ID where IsAside accepts DIR. ok is false for other names.
 func OutputID(name string) (id string, ok bool) {
-	if m := partPattern.FindStringSubmatch(name); m != nil {
+	if m := partPattern.FindStringSubmatch(name); m != nil && m[5] == "" {
 		return m[3], true
 	}
 	dir, rest, _ := strings.Cut(name, "/")

@@ -18,7 +18,7 @@ func TestNames(t *testing.T) {
 		StagedIndex(attempt, "id.hfile"), InPart(StagedIndex(attempt, "id=2Cdate"), "00000.hfile"),
 	} {
 		published := Published(name, output)
-		if len(name) > 255 || !isPublished(published, output) || isPublished(published, attempt) || isPublished(name, output) {
+		if len(name) > 255 || !isPublished(published, output) || isPublished(published, attempt) || isPublished(name, attempt) || isPublished(name, output) {
 			t.Errorf("%s is published as %s", name, published)
 		}
 		if Published(Published(name, attempt), output) != published && strings.HasPrefix(name, "part-") {
@@ -28,6 +28,7 @@ func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"part-00000-0-" + output + ".trv":     true,
 		"_quarantine/" + output:               true,
+		StagedPart(0, 0, output, ".trv"):      false,
 		"part-00000-0-" + output:              false,
 		"part-00000.trv":                      false,
 		"part-00000-" + output + ".trv":       false,
@@ -42,6 +43,11 @@ func TestNames(t *testing.T) {
 	} {
 		if id, ok := OutputID(name); ok != want || ok && id != output {
 			t.Errorf("%q: %q, %v", name, id, ok)
+		}
+	}
+	for _, suffix := range []string{".trv", ".cfiles", ".hfile", ".parquet"} {
+		if name := StagedPart(0, 0, attempt, suffix); strings.HasSuffix(name, suffix) {
+			t.Errorf("%s is read by programs that read *%s", name, suffix)
 		}
 	}
 	if got := SideName(StagedSide(attempt, 123456, "keys-1")); got != "keys-1" {

@@ -4,7 +4,7 @@
 //
 //	plan ──Open──► Runner ──Run──► for each task, as many at a time as
 //	                               workers and memory allow:
-//	    pieces of inputs ──mapper──► row groups ──reducer──► DIR/part-00012-0-<id>.trv
+//	    pieces of inputs ──mapper──► row groups ──reducer──► DIR/part-00012-0-<id>.trv.staged
 //	                     ├──damaged ranges──────reducer──► DIR/quarantine-<id>-00003-a.avro@512-2048
 //	                     └──rows──Sink──side files──reducer──► DIR/side-<id>-00012-<name>
 //	                                          and, last ──► DIR/task-00012.json

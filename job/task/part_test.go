@@ -43,7 +43,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 		}
 		known += len(res.Parts) + 1
 		for j, part := range res.Parts {
-			if e := part.Entry(); !e.Dir || !strings.HasSuffix(e.Name, ".split") || len(e.Files) != 2 ||
+			if e := part.Entry(); !e.Dir || !strings.HasSuffix(e.Name, ".split.staged") || len(e.Files) != 2 ||
 				e.Files[0].Name != e.Name+"/b" || e.Files[1].Name != e.Name+"/a" {
 				t.Errorf("a part is %+v", e)
 			}
