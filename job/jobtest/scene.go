@@ -22,6 +22,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/job/task/tasktest"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -35,6 +36,7 @@ type scene struct {
 	st        store.Store
 	dir, in   string
 	overwrite bool
+	layout    *layout
 	old, want output
 }
 
@@ -45,19 +47,30 @@ type output struct {
 	manifest string
 }
 
-// fullGroup is a size that full row groups exceed, and the other row groups do not.
-const fullGroup = 12 << 10
+// layout is a format that stores full row groups as directories, and others as files.
+type layout struct {
+	format.Format
+	options      string
+	rowGroupSize int64
+}
 
-// files is a format that stores full row groups as directories, and others as
-// files.
-var files = formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size > fullGroup }}
+var (
+	trevniFiles  = newLayout(trevni.Format, `{"codec":"null","checksum":"crc32"}`, 16<<10, 12<<10)
+	parquetFiles = newLayout(parquet.Format, `{"compression":"none"}`, 32<<10, 16<<10)
+)
+
+// newLayout returns a layout. Row groups of more than full bytes are full.
+func newLayout(f format.Format, options string, rowGroupSize, full int64) *layout {
+	return &layout{formattest.Split{Format: f, Only: func(size int64) bool { return size > full }}, options, rowGroupSize}
+}
 
 // newScene makes a scene in dir. With overwrite, destinations first hold an output
-// with other rows, and outputs have an index.
+// with other rows, and outputs are Parquet files with an index. Otherwise they are Trevni files.
 func newScene(t *testing.T, st store.Store, dir string, overwrite bool) *scene {
 	t.Helper()
-	s := &scene{st: st, dir: dir, in: path.Join(dir, "a.avro"), overwrite: overwrite}
+	s := &scene{st: st, dir: dir, in: path.Join(dir, "a.avro"), overwrite: overwrite, layout: trevniFiles}
 	if overwrite {
+		s.layout = parquetFiles
 		s.writeInput(t, 1, 15)
 		s.old = s.convert(t, "old")
 	}
@@ -110,9 +123,9 @@ func (s *scene) writeInput(t *testing.T, seed uint64, blocks int) {
 func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 	r := job.Request{
 		Asked: plan.Asked{Inputs: []string{s.in}, Dest: path.Join(s.dir, name), Output: manifest.Options{
-			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
+			Format: s.layout.Name(), FormatOptions: json.RawMessage(s.layout.options), RowGroupSize: s.layout.rowGroupSize, MaxLostRows: -1,
 		}},
-		Options: job.Options{Overwrite: s.overwrite, Environment: task.Environment{Workers: 1, TempDir: t.TempDir(), Formats: format.Registry{files}, Resolve: storetest.ResolveTo(st)}},
+		Options: job.Options{Overwrite: s.overwrite, Environment: task.Environment{Workers: 1, TempDir: t.TempDir(), Formats: format.Registry{s.layout.Format}, Resolve: storetest.ResolveTo(st)}},
 	}
 	if s.overwrite {
 		r.Sink = tasktest.Keys{Field: "s"}.Of
