@@ -67,27 +67,24 @@ func encodingsOf(t Type) string {
 func parseChoices(chosen map[string][]string) (o partOptions, err error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	for _, c := range chosen[optionCompression] {
-		path, name, ok := cutLast(c)
-		switch {
-		case !ok:
-			o.Compression = c
-		case path == "":
-			bad("--%s %q: the column before = is missing", optionCompression, c)
-		default:
-			set(&o.Compressions, path, name)
-		}
+	all, values, err := column.CutValues("--"+optionCompression, chosen[optionCompression])
+	for _, c := range all {
+		o.Compression = c
 	}
+	o.Compressions, errs = values, append(errs, err)
+	var encodings []string
 	for _, c := range chosen[optionEncoding] {
-		switch path, name, _ := cutLast(c); {
-		case path == "":
-			bad("--%s %q is not of the form PATH=ENCODING", optionEncoding, c)
-		case name == physical:
+		if path, ok := strings.CutSuffix(c, "="+physical); ok && path != "" {
 			o.Physical = append(o.Physical, path)
-		default:
-			set(&o.Encodings, path, name)
+		} else {
+			encodings = append(encodings, c)
 		}
 	}
+	all, values, err = column.CutValues("--"+optionEncoding, encodings)
+	for _, c := range all {
+		bad("--%s %q is not of the form PATH=ENCODING", optionEncoding, c)
+	}
+	o.Encodings, errs = values, append(errs, err)
 	o.Physical, o.SortedBy = distinctSorted(o.Physical), distinctSorted(chosen[optionSortedBy])
 	for _, c := range chosen[optionManyFiles] {
 		if o.ManyFiles, err = strconv.ParseBool(c); err != nil {
@@ -95,21 +92,6 @@ func parseChoices(chosen map[string][]string) (o partOptions, err error) {
 		}
 	}
 	return o, errors.Join(append(errs, o.validate())...)
-}
-
-// cutLast cuts a text at its last =, because columns may have one in their names.
-func cutLast(s string) (before, after string, ok bool) {
-	if i := strings.LastIndexByte(s, '='); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return "", s, false
-}
-
-func set(m *map[string]string, key, value string) {
-	if *m == nil {
-		*m = make(map[string]string)
-	}
-	(*m)[key] = value
 }
 
 func distinctSorted(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }
@@ -223,14 +205,9 @@ func (r *optionsResolver) find() {
 		}
 		use(col)
 	}
-	for _, path := range slices.Sorted(maps.Keys(r.o.Compressions)) {
-		name := r.o.Compressions[path]
-		named(optionCompression, path, "="+name, func(col int) { r.compressions[col] = compressionChoices[name] })
-	}
-	for _, path := range slices.Sorted(maps.Keys(r.o.Encodings)) {
-		name := r.o.Encodings[path]
-		named(optionEncoding, path, "="+name, func(col int) { r.encodings[col] = encodingChoices[name] })
-	}
+	r.errs = append(r.errs,
+		names.FindAll("cfile: --"+optionCompression, r.o.Compressions, func(col int, name string) { r.compressions[col] = compressionChoices[name] }),
+		names.FindAll("cfile: --"+optionEncoding, r.o.Encodings, func(col int, name string) { r.encodings[col] = encodingChoices[name] }))
 	for _, path := range r.o.Physical {
 		named(optionEncoding, path, "="+physical, func(col int) { r.physical[col] = true })
 	}

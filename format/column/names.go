@@ -1,7 +1,10 @@
 package column
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +41,43 @@ func (n *Names) Find(path string) (int, error) {
 	default:
 		return 0, fmt.Errorf("it is one of the columns %s", strings.Join(names, ", "))
 	}
+}
+
+// FindAll calls use with the index of each column that has a value by its path. The error names
+// all paths without a column. what says in errors what the values are for.
+func (n *Names) FindAll(what string, values map[string]string, use func(i int, value string)) error {
+	var errs []error
+	for _, path := range slices.Sorted(maps.Keys(values)) {
+		i, err := n.Find(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %s=%s: %w", what, path, values[path], err))
+			continue
+		}
+		use(i, values[path])
+	}
+	return errors.Join(errs...)
+}
+
+// CutValues divides texts that users write, each VALUE or PATH=VALUE. It returns the texts without
+// a path, and the other values by their paths. It cuts at the last =, because columns may have one
+// in their names. what says in errors what the values are for.
+func CutValues(what string, texts []string) (all []string, values map[string]string, err error) {
+	var errs []error
+	for _, s := range texts {
+		i := strings.LastIndexByte(s, '=')
+		switch {
+		case i < 0:
+			all = append(all, s)
+			continue
+		case i == 0:
+			errs = append(errs, fmt.Errorf("%s %q: the column before = is missing", what, s))
+			continue
+		case values == nil:
+			values = make(map[string]string)
+		}
+		values[s[:i]] = s[i+1:]
+	}
+	return all, values, errors.Join(errs...)
 }
 
 func simpleName(name string) string {
