@@ -13,7 +13,6 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
-	"github.com/rowtocol/rowtocol/parquet/encoding/encodingtest"
 )
 
 // rewriter writes the pages of a file again, as other writers may do: in both versions, with any
@@ -123,8 +122,8 @@ func (w *rewriter) page(chunk, number int, page *loadedPage, v *column.Vector, n
 	h := &pq.PageHeader{Type: pq.DataPage}
 	var body []byte
 	if w.r.IntN(2) == 0 {
-		for _, levels := range [][]byte{page.reps, page.defs} {
-			if levels != nil {
+		for i, most := range []int{l.rep, l.def} {
+			if levels := [][]byte{page.reps, page.defs}[i]; most > 0 {
 				body = append(binary.LittleEndian.AppendUint32(body, uint32(len(levels))), levels...)
 			}
 		}
@@ -178,40 +177,33 @@ func (w *rewriter) encode(l *leaf, v *column.Vector, n int) (pq.Encoding, []byte
 		if choice > 0 {
 			break
 		}
-		var e encoding.HybridEncoder
-		e.Reset([]byte{0, 0, 0, 0}, 1)
-		for _, b := range v.Bools {
-			if b {
-				e.Put(1, 1)
-			} else {
-				e.Put(0, 1)
-			}
-		}
-		b := e.Finish()
+		b := encoding.AppendHybridBools([]byte{0, 0, 0, 0}, plain, n)
 		binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
 		return pq.RLE, b
 	case pq.ByteArray:
 		switch choice {
 		case 0:
-			return pq.DeltaLengthByteArray, encodingtest.AppendDeltaLength(nil, text.Offsets, text.Data)
+			return pq.DeltaLengthByteArray, encoding.AppendDeltaLength(nil, plain, n)
 		case 1:
-			return pq.DeltaByteArray, encodingtest.AppendDeltaBytes(nil, text.Offsets, text.Data)
+			b, _ := encoding.AppendDeltaBytes(nil, plain, n, l.size, nil)
+			return pq.DeltaByteArray, b
 		}
 	case pq.FixedLenByteArray:
 		switch choice {
 		case 0:
-			return pq.ByteStreamSplit, encodingtest.AppendSplit(nil, plain, l.size)
+			return pq.ByteStreamSplit, encoding.AppendSplit(nil, plain, l.size)
 		case 1:
-			return pq.DeltaByteArray, encodingtest.AppendDeltaBytes(nil, text.Offsets, text.Data)
+			b, _ := encoding.AppendDeltaBytes(nil, plain, n, l.size, nil)
+			return pq.DeltaByteArray, b
 		}
 	default:
 		switch {
 		case choice == 0:
-			return pq.ByteStreamSplit, encodingtest.AppendSplit(nil, plain, l.width())
+			return pq.ByteStreamSplit, encoding.AppendSplit(nil, plain, l.width())
 		case choice == 1 && l.physical == pq.Int32:
-			return pq.DeltaBinaryPacked, encodingtest.AppendDeltaInt32(nil, v.Ints)
+			return pq.DeltaBinaryPacked, encoding.AppendDeltaInt32(nil, plain)
 		case choice == 1 && l.physical == pq.Int64:
-			return pq.DeltaBinaryPacked, encodingtest.AppendDeltaInt64(nil, v.Longs)
+			return pq.DeltaBinaryPacked, encoding.AppendDeltaInt64(nil, plain)
 		}
 	}
 	return pq.Plain, plain

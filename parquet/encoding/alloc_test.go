@@ -10,7 +10,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
-	"github.com/rowtocol/rowtocol/parquet/encoding/encodingtest"
 )
 
 // TestPagesDoNotAllocate encodes and decodes in memory that is large enough.
@@ -27,10 +26,7 @@ func TestPagesDoNotAllocate(t *testing.T) {
 	var d encoding.DeltaDecoder[int64]
 	var l encoding.DeltaLengthDecoder
 	var p encoding.DeltaBytesDecoder
-	deltas := encodingtest.AppendDeltaInt64(nil, ints)
-	deltaLength := encodingtest.AppendDeltaLength(nil, s.offsets, s.data)
-	deltaBytes := encodingtest.AppendDeltaBytes(nil, s.offsets, s.data)
-	split := encodingtest.AppendSplit(nil, s.data[:8000], 8)
+	plain, plainText := plainInts(ints), s.plain()
 	read := make([]uint32, len(values))
 	for name, f := range map[string]func() error{
 		"hybrid": func() error {
@@ -66,24 +62,32 @@ func TestPagesDoNotAllocate(t *testing.T) {
 			return err
 		},
 		"delta": func() error {
-			testenv.Must(t, d.Reset(deltas))
+			b = encoding.AppendDeltaInt64(b[:0], plain)
+			testenv.Must(t, d.Reset(b))
 			if _, err := d.Read(got[:1000]); err != nil {
 				return err
 			}
 			return d.Skip(1000)
 		},
 		"delta length": func() (err error) {
-			testenv.Must(t, l.Reset(deltaLength))
+			b = encoding.AppendDeltaLength(b[:0], plainText, 2000)
+			testenv.Must(t, l.Reset(b))
 			offsets, data, err = l.Read(offsets[:0], data[:0], 2000)
 			return err
 		},
 		"delta bytes": func() (err error) {
-			testenv.Must(t, p.Reset(deltaBytes))
+			b, read = encoding.AppendDeltaBytes(b[:0], plainText, 2000, 0, read)
+			testenv.Must(t, p.Reset(b))
 			offsets, data, err = p.Read(offsets[:0], data[:0], 2000)
 			return err
 		},
+		"bools": func() error {
+			b = encoding.AppendHybridBools(b[:0], plain, 2000)
+			return nil
+		},
 		"split": func() (err error) {
-			data, err = encoding.DecodeSplit(data[:0], split, 8, 0, 1000)
+			b = encoding.AppendSplit(b[:0], s.data[:8000], 8)
+			data, err = encoding.DecodeSplit(data[:0], b, 8, 0, 1000)
 			return err
 		},
 	} {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
-	"github.com/rowtocol/rowtocol/parquet/encoding/encodingtest"
 )
 
 const benchmarked = 10_000 // values
@@ -121,12 +120,20 @@ func BenchmarkHybrid(b *testing.B) {
 	}
 }
 
-// BenchmarkDelta decodes values. The bytes are those of the values.
+// BenchmarkDelta encodes and decodes values. The bytes are those of the values.
 func BenchmarkDelta(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, width := range []int{0, 3, 10, 20, 40, 60} {
-		src := encodingtest.AppendDeltaInt64(nil, rising[int64](r, benchmarked, width))
-		b.Run(fmt.Sprintf("%d bits", width), func(b *testing.B) {
+		plain := plainInts(rising[int64](r, benchmarked, width))
+		src := encoding.AppendDeltaInt64(nil, plain)
+		b.Run(fmt.Sprintf("append/%d bits", width), func(b *testing.B) {
+			b.SetBytes(8 * benchmarked)
+			var dst []byte
+			for b.Loop() {
+				dst = encoding.AppendDeltaInt64(dst[:0], plain)
+			}
+		})
+		b.Run(fmt.Sprintf("read/%d bits", width), func(b *testing.B) {
 			b.SetBytes(8 * benchmarked)
 			dst := make([]int64, 1000)
 			var d encoding.DeltaDecoder[int64]
@@ -144,20 +151,32 @@ func BenchmarkDelta(b *testing.B) {
 func BenchmarkDeltaBytes(b *testing.B) {
 	r := rand.New(rand.NewPCG(4, 5))
 	s := textsOf(texts(r, benchmarked)...)
-	var data []byte
+	plain := s.plain()
+	var dst, data []byte
 	var offsets []int32
+	var shared []uint32
 	for _, c := range []struct {
-		name string
-		src  []byte
-		d    stringDecoder
+		name   string
+		encode func(dst []byte) []byte
+		d      stringDecoder
 	}{
-		{"length", encodingtest.AppendDeltaLength(nil, s.offsets, s.data), new(encoding.DeltaLengthDecoder)},
-		{"shared", encodingtest.AppendDeltaBytes(nil, s.offsets, s.data), new(encoding.DeltaBytesDecoder)},
+		{"length", func(dst []byte) []byte { return encoding.AppendDeltaLength(dst, plain, benchmarked) }, new(encoding.DeltaLengthDecoder)},
+		{"shared", func(dst []byte) []byte {
+			dst, shared = encoding.AppendDeltaBytes(dst, plain, benchmarked, 0, shared)
+			return dst
+		}, new(encoding.DeltaBytesDecoder)},
 	} {
-		b.Run(c.name, func(b *testing.B) {
+		b.Run("append/"+c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(s.data)))
 			for b.Loop() {
-				testenv.Must(b, c.d.Reset(c.src))
+				dst = c.encode(dst[:0])
+			}
+		})
+		b.Run("read/"+c.name, func(b *testing.B) {
+			src := c.encode(nil)
+			b.SetBytes(int64(len(s.data)))
+			for b.Loop() {
+				testenv.Must(b, c.d.Reset(src))
 				var err error
 				offsets, data, err = c.d.Read(offsets[:0], data[:0], benchmarked)
 				testenv.Must(b, err)
@@ -168,12 +187,33 @@ func BenchmarkDeltaBytes(b *testing.B) {
 
 func BenchmarkSplit(b *testing.B) {
 	for _, size := range []int{4, 8, 16} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			src := make([]byte, size*benchmarked)
+		src := make([]byte, size*benchmarked)
+		var dst []byte
+		b.Run(fmt.Sprintf("append/%d", size), func(b *testing.B) {
 			b.SetBytes(int64(len(src)))
-			var dst []byte
+			for b.Loop() {
+				dst = encoding.AppendSplit(dst[:0], src, size)
+			}
+		})
+		b.Run(fmt.Sprintf("read/%d", size), func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
 			for b.Loop() {
 				dst, _ = encoding.DecodeSplit(dst[:0], src, size, 0, benchmarked)
+			}
+		})
+	}
+}
+
+// BenchmarkHybridBools encodes booleans. The bytes are one for each.
+func BenchmarkHybridBools(b *testing.B) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, longest := range []int{1, 1000} {
+		plain := plainBools(indexes(r, benchmarked, 1, longest))
+		b.Run(fmt.Sprintf("runs to %d", longest), func(b *testing.B) {
+			b.SetBytes(benchmarked)
+			var dst []byte
+			for b.Loop() {
+				dst = encoding.AppendHybridBools(dst[:0], plain, benchmarked)
 			}
 		})
 	}

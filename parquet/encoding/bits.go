@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // appendPacked appends values of width bits each, the first in the lowest bits. The values
 // together have whole bytes.
-func appendPacked(dst []byte, values []uint32, width int) []byte {
+func appendPacked[T uint32 | uint64](dst []byte, values []T, width int) []byte {
 	word, used := uint64(0), 0
 	for _, v := range values {
 		word |= uint64(v) << (used & 63)

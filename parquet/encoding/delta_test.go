@@ -16,10 +16,42 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
-	"github.com/rowtocol/rowtocol/parquet/encoding/encodingtest"
 )
 
 var counts = []int{0, 1, 2, 32, 33, 34, 128, 129, 130, 161, 1000}
+
+// appendInts appends values as DELTA_BINARY_PACKED.
+func appendInts[T int32 | int64](dst []byte, values []T) []byte {
+	plain := plainInts(values)
+	if len(plain) == 4*len(values) {
+		return encoding.AppendDeltaInt32(dst, plain)
+	}
+	return encoding.AppendDeltaInt64(dst, plain)
+}
+
+// plainInts returns plain INT32 or INT64.
+func plainInts[T int32 | int64](values []T) (plain []byte) {
+	for _, v := range values {
+		switch v := any(v).(type) {
+		case int32:
+			plain = binary.LittleEndian.AppendUint32(plain, uint32(v))
+		case int64:
+			plain = binary.LittleEndian.AppendUint64(plain, uint64(v))
+		}
+	}
+	return plain
+}
+
+// appendLength appends strings as DELTA_LENGTH_BYTE_ARRAY.
+func appendLength(dst []byte, s *strung) []byte {
+	return encoding.AppendDeltaLength(dst, s.plain(), len(s.values()))
+}
+
+// appendShared appends strings as DELTA_BYTE_ARRAY.
+func appendShared(dst []byte, s *strung) []byte {
+	dst, _ = encoding.AppendDeltaBytes(dst, s.plain(), len(s.values()), 0, nil)
+	return dst
+}
 
 // rising returns integers whose deltas have up to width bits.
 func rising[T int32 | int64](r *rand.Rand, n, width int) []T {
@@ -37,21 +69,24 @@ func TestDelta(t *testing.T) {
 	other := new(delta.BinaryPackedEncoding)
 	for _, n := range counts {
 		for width := range 65 {
-			testDelta(t, r, rising[int64](r, n, width), encodingtest.AppendDeltaInt64, other.EncodeInt64, other.DecodeInt64)
+			testDelta(t, r, rising[int64](r, n, width), other.EncodeInt64, other.DecodeInt64)
 			if width <= 32 {
-				testDelta(t, r, rising[int32](r, n, width), encodingtest.AppendDeltaInt32, other.EncodeInt32, other.DecodeInt32)
+				testDelta(t, r, rising[int32](r, n, width), other.EncodeInt32, other.DecodeInt32)
 			}
 		}
-		testDelta(t, r, integers[int64](r, n), encodingtest.AppendDeltaInt64, other.EncodeInt64, other.DecodeInt64)
-		testDelta(t, r, integers[int32](r, n), encodingtest.AppendDeltaInt32, other.EncodeInt32, other.DecodeInt32)
+		testDelta(t, r, integers[int64](r, n), other.EncodeInt64, other.DecodeInt64)
+		testDelta(t, r, integers[int32](r, n), other.EncodeInt32, other.DecodeInt32)
 	}
 }
 
 // testDelta encodes and decodes values, and exchanges them with another implementation.
-func testDelta[T int32 | int64](t *testing.T, r *rand.Rand, values []T, encode func([]byte, []T) []byte,
+func testDelta[T int32 | int64](t *testing.T, r *rand.Rand, values []T,
 	theirEncode func([]byte, []T) ([]byte, error), theirDecode func([]T, []byte) ([]T, error)) {
 	t.Helper()
-	ours := encode([]byte("before"), values)[len("before"):]
+	ours := appendInts([]byte("before"), values)[len("before"):]
+	if most := encoding.DeltaBound(len(values), len(plainInts(values[:min(1, len(values))]))); len(ours) > most {
+		t.Fatalf("%d values in %d bytes of at most %d", len(values), len(ours), most)
+	}
 	read, err := theirDecode(nil, slices.Clone(ours))
 	if err != nil || !slices.Equal(read, values) {
 		t.Fatalf("%v, %v; want %v", read, err, values)
@@ -120,7 +155,7 @@ func TestDeltaExample(t *testing.T) {
 		{[]int64{1, 2, 3, 4, 5}, "800104 05 02 02 00000000"},
 		{[]int64{7, 5, 3, 1, 2, 3, 4, 5}, "800104 08 0e 03 02000000 c03f000000000000"},
 	} {
-		got := hex.EncodeToString(encodingtest.AppendDeltaInt64(nil, c.values))
+		got := hex.EncodeToString(appendInts(nil, c.values))
 		if want := strings.ReplaceAll(c.want, " ", ""); got != want {
 			t.Errorf("%v: %s; want %s", c.values, got, want)
 		}
@@ -139,31 +174,29 @@ func TestDeltaBytes(t *testing.T) {
 	for _, n := range counts {
 		for range 5 {
 			values := texts(r, n)
-			s := textsOf(append([]string{"first"}, values...)...)
-			s.offsets = s.offsets[1:]
+			s := textsOf(values...)
 			theirOffsets := make([]uint32, len(s.offsets))
 			for i, o := range s.offsets {
-				theirOffsets[i] = uint32(o - s.offsets[0])
+				theirOffsets[i] = uint32(o)
 			}
-			theirData := s.data[s.offsets[0]:]
 
 			length := new(delta.LengthByteArrayEncoding)
-			b, err := length.EncodeByteArray(nil, theirData, theirOffsets)
+			b, err := length.EncodeByteArray(nil, s.data, theirOffsets)
 			testenv.Must(t, err)
-			ours := encodingtest.AppendDeltaLength([]byte("before"), s.offsets, s.data)[len("before"):]
+			ours := appendLength([]byte("before"), &s)[len("before"):]
 			testDeltaBytes(t, r, ours, values, new(encoding.DeltaLengthDecoder), length.DecodeByteArray)
 			testDeltaBytes(t, r, b, values, new(encoding.DeltaLengthDecoder), length.DecodeByteArray)
 
 			shared := new(delta.ByteArrayEncoding)
-			b, err = shared.EncodeByteArray(nil, theirData, theirOffsets)
+			b, err = shared.EncodeByteArray(nil, s.data, theirOffsets)
 			testenv.Must(t, err)
-			ours = encodingtest.AppendDeltaBytes([]byte("before"), s.offsets, s.data)[len("before"):]
+			ours = appendShared([]byte("before"), &s)[len("before"):]
 			testDeltaBytes(t, r, ours, values, new(encoding.DeltaBytesDecoder), shared.DecodeByteArray)
 			testDeltaBytes(t, r, b, values, new(encoding.DeltaBytesDecoder), shared.DecodeByteArray)
 		}
 	}
 	var d encoding.DeltaLengthDecoder
-	testenv.Must(t, d.Reset(encodingtest.AppendDeltaLength(nil, nil, nil)), d.Reset(nil))
+	testenv.Must(t, d.Reset(appendLength(nil, new(strung))), d.Reset(nil))
 	if err := d.Skip(1); err != io.EOF {
 		t.Error(err)
 	}
@@ -218,7 +251,7 @@ func TestSplit(t *testing.T) {
 			}
 			theirs, err := other.EncodeFixedLenByteArray(nil, plain, size)
 			testenv.Must(t, err)
-			ours := encodingtest.AppendSplit([]byte("before"), plain, size)[len("before"):]
+			ours := encoding.AppendSplit([]byte("before"), plain, size)[len("before"):]
 			if !slices.Equal(ours, theirs) {
 				t.Fatalf("%x; want %x", ours, theirs)
 			}
@@ -273,12 +306,12 @@ func TestDamagedDelta(t *testing.T) {
 		mustFail(t, c.name, s.Reset(b), c.want, c.cut)
 		var p encoding.DeltaBytesDecoder
 		mustFail(t, c.name, p.Reset(b), c.want, c.cut)
-		mustFail(t, c.name, p.Reset(slices.Concat(encodingtest.AppendDeltaInt32(nil, make([]int32, 3)), b)), c.want, c.cut)
+		mustFail(t, c.name, p.Reset(slices.Concat(appendInts(nil, make([]int32, 3)), b)), c.want, c.cut)
 	}
 }
 
 func TestDamagedDeltaBytes(t *testing.T) {
-	deltas := encodingtest.AppendDeltaInt32
+	deltas := appendInts[int32]
 	length := func() stringDecoder { return new(encoding.DeltaLengthDecoder) }
 	shared := func() stringDecoder { return new(encoding.DeltaBytesDecoder) }
 	for _, c := range []struct {
@@ -317,7 +350,7 @@ func TestManyBytesAreRefused(t *testing.T) {
 	shared[0] = 0
 	others := make([]int32, n+1)
 	others[0] = size
-	b := append(encodingtest.AppendDeltaInt32(encodingtest.AppendDeltaInt32(nil, shared), others), make([]byte, size)...)
+	b := append(appendInts(appendInts(nil, shared), others), make([]byte, size)...)
 	var d encoding.DeltaBytesDecoder
 	testenv.Must(t, d.Reset(b))
 	data := make([]byte, 1<<30-3*size, 1<<30+size) // the bytes before are not touched
@@ -327,7 +360,7 @@ func TestManyBytesAreRefused(t *testing.T) {
 	testenv.Must(t, d.Reset(b), d.Skip(n+1))
 
 	var l encoding.DeltaLengthDecoder
-	testenv.Must(t, l.Reset(append(encodingtest.AppendDeltaInt32(nil, []int32{1, 1}), "ab"...)))
+	testenv.Must(t, l.Reset(append(appendInts(nil, []int32{1, 1}), "ab"...)))
 	if _, _, err := l.Read([]int32{0, 1<<30 - 1}, data[:1<<30-1], 2); err != encoding.ErrFull {
 		t.Error(err)
 	}

@@ -3,7 +3,8 @@
 // of pages, compression and checksums.
 //
 // Functions named Append… append the bytes of values. Their source is values in Avro's
-// encoding as column buffers hold them, or slices of values. Functions named Decode…
+// encoding as column buffers hold them, slices of values, or plain values that such a
+// function made: these are not checked again. Functions named Decode…
 // and the types named …Decoder do the inverse. They decode any number of values at a
 // time, so memory does not depend on the number that a page claims to hold. Numbers of
 // values are not negative. Integers are little-endian; varint is an unsigned LEB128, and
@@ -34,8 +35,7 @@
 //
 // In Parquet's words these are RLE (levels) and RLE_DICTIONARY (indexes), PLAIN,
 // DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY and BYTE_STREAM_SPLIT.
-// The delta encodings and BYTE_STREAM_SPLIT are only decoded. Package encodingtest encodes them
-// for tests.
+// Blocks of deltas that are written have 128 deltas in 4 miniblocks.
 //
 // Errors about the bytes have no location; the caller knows the page. They wrap
 // io.ErrUnexpectedEOF if the bytes end too early. After an error the values that were

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet/encoding"
-	"github.com/rowtocol/rowtocol/parquet/encoding/encodingtest"
 )
 
 // fuzzedValues bounds the values that are read: a few bytes may have 2³¹.
@@ -60,16 +59,16 @@ func FuzzHybrid(f *testing.F) {
 }
 
 func FuzzDelta(f *testing.F) {
-	f.Add(encodingtest.AppendDeltaInt64(nil, nil))
-	f.Add(encodingtest.AppendDeltaInt64(nil, []int64{1, 2, 3, 5, 4}))
-	f.Add(encodingtest.AppendDeltaInt64(nil, append(make([]int64, 200), 1<<63-1, -1<<63)))
+	f.Add(appendInts[int64](nil, nil))
+	f.Add(appendInts(nil, []int64{1, 2, 3, 5, 4}))
+	f.Add(appendInts(nil, append(make([]int64, 200), 1<<63-1, -1<<63)))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		fuzzDelta(t, src, encodingtest.AppendDeltaInt64)
-		fuzzDelta(t, src, encodingtest.AppendDeltaInt32)
+		fuzzDelta[int64](t, src)
+		fuzzDelta[int32](t, src)
 	})
 }
 
-func fuzzDelta[T int32 | int64](t *testing.T, src []byte, encode func([]byte, []T) []byte) {
+func fuzzDelta[T int32 | int64](t *testing.T, src []byte) {
 	var d encoding.DeltaDecoder[T]
 	if d.Reset(src) != nil {
 		return
@@ -85,7 +84,7 @@ func fuzzDelta[T int32 | int64](t *testing.T, src []byte, encode func([]byte, []
 	if err != nil {
 		return
 	}
-	testenv.Must(t, d.Reset(encode(nil, values)))
+	testenv.Must(t, d.Reset(appendInts(nil, values)))
 	got = make([]T, n)
 	if m, err := d.Read(got); err != nil || !slices.Equal(got, values) {
 		t.Fatalf("%v, %v; want %v", got[:m], err, values)
@@ -93,7 +92,7 @@ func fuzzDelta[T int32 | int64](t *testing.T, src []byte, encode func([]byte, []
 }
 
 // fuzzStrings decodes strings, and encodes them again.
-func fuzzStrings(t *testing.T, src []byte, d stringDecoder, encode func(dst []byte, offsets []int32, data []byte) []byte) {
+func fuzzStrings(t *testing.T, src []byte, d stringDecoder, encode func(dst []byte, s *strung) []byte) {
 	if d.Reset(src) != nil {
 		return
 	}
@@ -120,7 +119,7 @@ func fuzzStrings(t *testing.T, src []byte, d stringDecoder, encode func(dst []by
 	if err != nil || !slices.Equal(half.values(), s.values()[n/2:]) {
 		t.Fatalf("%q, %v; want %q", half.values(), err, s.values()[n/2:])
 	}
-	testenv.Must(t, d.Reset(encode(nil, s.offsets, s.data)))
+	testenv.Must(t, d.Reset(encode(nil, &s)))
 	var again strung
 	again.offsets, again.data, err = d.Read(nil, nil, n)
 	if err != nil || !slices.Equal(again.values(), s.values()) {
@@ -133,17 +132,17 @@ func fuzzStrings(t *testing.T, src []byte, d stringDecoder, encode func(dst []by
 
 func FuzzDeltaLength(f *testing.F) {
 	s := textsOf("a", "", "abc", "abd", "b")
-	f.Add(encodingtest.AppendDeltaLength(nil, s.offsets, s.data))
+	f.Add(appendLength(nil, &s))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		fuzzStrings(t, src, new(encoding.DeltaLengthDecoder), encodingtest.AppendDeltaLength)
+		fuzzStrings(t, src, new(encoding.DeltaLengthDecoder), appendLength)
 	})
 }
 
 func FuzzDeltaBytes(f *testing.F) {
 	s := textsOf("a", "", "abc", "abd", "b")
-	f.Add(encodingtest.AppendDeltaBytes(nil, s.offsets, s.data))
+	f.Add(appendShared(nil, &s))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		fuzzStrings(t, src, new(encoding.DeltaBytesDecoder), encodingtest.AppendDeltaBytes)
+		fuzzStrings(t, src, new(encoding.DeltaBytesDecoder), appendShared)
 	})
 }
 

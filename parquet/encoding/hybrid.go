@@ -90,6 +90,12 @@ func (e *HybridEncoder) repeat() {
 
 // literal stores 8 values.
 func (e *HybridEncoder) literal(group *[8]uint32) {
+	e.beginGroup()
+	e.dst = appendPacked(e.dst, group[:], e.width)
+}
+
+// beginGroup begins a group of a literal run.
+func (e *HybridEncoder) beginGroup() {
 	if e.groups == maxGroups {
 		e.closeLiteral()
 	}
@@ -98,7 +104,6 @@ func (e *HybridEncoder) literal(group *[8]uint32) {
 		e.dst = append(e.dst, 0)
 	}
 	e.groups++
-	e.dst = appendPacked(e.dst, group[:], e.width)
 }
 
 func (e *HybridEncoder) closeLiteral() {
@@ -140,6 +145,37 @@ func equalValues(values []uint32) int {
 	}
 	return n
 }
+
+// boolsRepeat is the number of equal bytes of plain BOOLEAN that become a repeat. A repeat ends
+// a literal run, so a shorter one would not save bytes.
+const boolsRepeat = 4
+
+// AppendHybridBools appends n plain BOOLEAN as values of one bit.
+func AppendHybridBools(dst, plain []byte, n int) []byte {
+	var e HybridEncoder
+	e.Reset(dst, 1)
+	for at := 0; at < len(plain); {
+		b, times := plain[at], 1
+		for at+times < len(plain) && plain[at+times] == b {
+			times++
+		}
+		if times >= boolsRepeat && (b == 0 || b == 0xff) {
+			e.value, e.times = uint32(b&1), min(8*times, n-8*at)
+			e.repeat()
+		} else {
+			for range times {
+				e.beginGroup()
+				e.dst = append(e.dst, b)
+			}
+		}
+		at += times
+	}
+	e.closeLiteral()
+	return e.dst
+}
+
+// HybridBoolsBound returns the most bytes that AppendHybridBools appends for n values.
+func HybridBoolsBound(n int) int { return (n+7)/8 + n/8/maxGroups + 1 }
 
 // HybridBound returns the most bytes that n values of up to width bits take, in as many
 // runs of equal values.

@@ -110,6 +110,47 @@ func TestHybridEncoderAppendsTheSame(t *testing.T) {
 	})
 }
 
+// plainBools returns plain BOOLEAN.
+func plainBools(values []uint32) []byte {
+	plain := make([]byte, (len(values)+7)/8)
+	for i, v := range values {
+		plain[i/8] |= byte(v) << (i % 8)
+	}
+	return plain
+}
+
+// TestHybridBools decodes booleans with this package and with another implementation.
+func TestHybridBools(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	for _, longest := range []int{1, 20, 40, 100, 2000} {
+		for _, n := range []int{0, 1, 7, 8, 9, 31, 32, 33, 40, 504, 505, 3000} {
+			values := indexes(r, n, 1, longest)
+			b := encoding.AppendHybridBools([]byte("before"), plainBools(values), n)[len("before"):]
+			if most := encoding.HybridBoolsBound(n); len(b) > most {
+				t.Fatalf("%d values in %d bytes of at most %d", n, len(b), most)
+			}
+			if longest == 2000 && len(b) > 8*runs(values) {
+				t.Errorf("%d bytes of %d runs", len(b), runs(values))
+			}
+			var d encoding.HybridDecoder
+			d.Reset(b, 1)
+			got := make([]uint32, n)
+			if m, err := d.Read(got); m != n || err != nil || !slices.Equal(got, values) {
+				t.Fatalf("%v, %v; want %v", got[:m], err, values)
+			}
+			mustEnd(t, &d)
+			other := rle.Encoding{BitWidth: 1}
+			theirs, err := other.DecodeInt32(nil, b)
+			testenv.Must(t, err)
+			for i, v := range values {
+				if theirs[i] != int32(v) {
+					t.Fatalf("value %d is %d, want %d", i, theirs[i], v)
+				}
+			}
+		}
+	}
+}
+
 // TestHybridOfParquetGo exchanges values with another implementation.
 func TestHybridOfParquetGo(t *testing.T) {
 	eachHybrid(t, func(t *testing.T, values []uint32, width int) {

@@ -55,6 +55,14 @@ func (s *strung) values() (values []string) {
 	return values
 }
 
+// plain returns the strings as plain BYTE_ARRAY.
+func (s *strung) plain() (b []byte) {
+	for _, v := range s.values() {
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(v))), v...)
+	}
+	return b
+}
+
 // avroBytes returns strings in Avro's encoding.
 func avroBytes(values []string) []byte {
 	var b []byte

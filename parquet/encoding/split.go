@@ -6,6 +6,31 @@ import (
 	"slices"
 )
 
+// AppendSplit appends plain values of size bytes each as BYTE_STREAM_SPLIT.
+func AppendSplit(dst, plain []byte, size int) []byte {
+	n, start := len(plain)/size, len(dst)
+	dst = slices.Grow(dst, len(plain))[:start+len(plain)]
+	streams := dst[start:]
+	s := 0
+	for ; s+4 <= size; s += 4 { // four streams at a time
+		b0, b1, b2, b3 := streams[s*n:][:n], streams[(s+1)*n:][:n], streams[(s+2)*n:][:n], streams[(s+3)*n:][:n]
+		at := s
+		for i := range b0 {
+			v := binary.LittleEndian.Uint32(plain[at:])
+			b0[i], b1[i], b2[i], b3[i] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
+			at += size
+		}
+	}
+	for ; s < size; s++ {
+		at := s
+		for i := range streams[s*n:][:n] {
+			streams[s*n+i] = plain[at]
+			at += size
+		}
+	}
+	return dst
+}
+
 // DecodeSplit appends n values of size bytes each from value from on. src is BYTE_STREAM_SPLIT
 // of all values, and the result is plain.
 func DecodeSplit(dst, src []byte, size, from, n int) ([]byte, error) {
