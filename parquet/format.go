@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
@@ -20,10 +21,20 @@ func (adapter) Recognizes(head []byte) bool {
 }
 
 func (adapter) Choices() []format.Choice {
-	return []format.Choice{{
-		Name: optionCompression, Repeatable: true, Values: codecNames(),
-		Usage: "`compression`, or PATH=compression for one column: snappy, zstd, gzip, lz4_raw, none; repeatable (default snappy)",
-	}}
+	return []format.Choice{
+		{
+			Name: optionCompression, Repeatable: true, Values: codecNames(),
+			Usage: "`compression`, or PATH=compression for one column: snappy, zstd, gzip, lz4_raw, none; repeatable (default snappy)",
+		},
+		{
+			Name: optionEncoding, Repeatable: true, Values: encodingNames(encodings),
+			Usage: "`PATH=encoding` for one column: dictionary, plain, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split; repeatable (default dictionary, or plain for booleans)",
+		},
+		{
+			Name: optionPageVersion, Default: pageVersions[0], Values: pageVersions,
+			Usage: "`version` of data pages: 1 or 2, which does not compress levels",
+		},
+	}
 }
 
 func (adapter) Options(chosen map[string][]string) (json.RawMessage, error) {
@@ -39,7 +50,11 @@ func (adapter) Describe(options json.RawMessage) string {
 	if err != nil {
 		return "unknown options"
 	}
-	return "compression " + o.compression()
+	text := "compression " + o.compression()
+	if o.PageVersion > 1 {
+		text += fmt.Sprintf(", pages of version %d", o.PageVersion)
+	}
+	return text
 }
 
 func (adapter) Writer(options json.RawMessage) (format.Writer, error) {

@@ -76,6 +76,8 @@ type scratch struct {
 	codes     []uint32 // numbers of the dictionary
 	way       pass
 	body      []byte // of a page, before compression
+	reps      int    // bytes of the body that are repetition levels
+	defs      int    // bytes of the body after them that are definition levels
 	levels    encoding.HybridEncoder
 	head      [pageHeaderBound]byte
 }
@@ -102,6 +104,9 @@ func (j *encodeJob) Bound() int64 {
 	n := compressRoom(b.codec, raw) + b.pages(j.block.Rows, raw, len(j.block.Lengths))*b.page
 	if raw > keptScratch {
 		n += 2 * raw // values as plain, and the body of a page
+		if j.c.encoding == format.DeltaByteArray {
+			n += raw / 2 // four bytes for each value, which counts as eight or more
+		}
 	}
 	return n
 }
@@ -232,7 +237,7 @@ func (s *scratch) encode(j *encodeJob, dst []byte) (_ []byte, err error) {
 		s.appendLevels(j, p)
 		if p.coded {
 			s.appendCodes(j, p)
-		} else if err := s.appendPlain(j, p); err != nil {
+		} else if err := s.appendValues(j, p); err != nil {
 			return dst, err
 		}
 		if dst, err = s.store(j, p, dst); err != nil {
@@ -248,24 +253,29 @@ func (s *scratch) encode(j *encodeJob, dst []byte) (_ []byte, err error) {
 
 // appendLevels begins the body of a page with its levels.
 func (s *scratch) appendLevels(j *encodeJob, p *page) {
-	s.body = s.body[:0]
+	s.body, s.reps = s.body[:0], 0
 	l := j.c.leaf
 	if l.rep > 0 {
 		s.appendLevel(j, p, width(l.rep), true)
+		s.reps = len(s.body)
 	}
 	if l.def > 0 {
 		s.appendLevel(j, p, width(l.def), false)
 	}
+	s.defs = len(s.body) - s.reps
 }
 
-// appendLevel appends the repetition levels or the definition levels: their size and a hybrid.
+// appendLevel appends the repetition levels or the definition levels: a hybrid, after its size
+// in a page of version 1.
 func (s *scratch) appendLevel(j *encodeJob, p *page, width int, repetition bool) {
 	counts := j.histogram
 	if repetition && len(counts) > 0 {
 		counts = counts[j.c.def+1:]
 	}
 	at := len(s.body)
-	s.body = append(s.body, 0, 0, 0, 0)
+	if j.c.pageVersion == 1 {
+		s.body = append(s.body, 0, 0, 0, 0)
+	}
 	s.levels.Reset(s.body, width)
 	left, skip := p.entries, p.skip
 	for _, word := range j.block.Lengths[p.word:] {
@@ -283,8 +293,9 @@ func (s *scratch) appendLevel(j *encodeJob, p *page, width int, repetition bool)
 			break
 		}
 	}
-	s.body = s.levels.Finish()
-	binary.LittleEndian.PutUint32(s.body[at:], uint32(len(s.body)-at-4))
+	if s.body = s.levels.Finish(); j.c.pageVersion == 1 {
+		binary.LittleEndian.PutUint32(s.body[at:], uint32(len(s.body)-at-4))
+	}
 }
 
 // appendCodes appends the numbers of the dictionary to the body of a page: their width and a
@@ -320,21 +331,35 @@ func (s *scratch) store(j *encodeJob, p *page, dst []byte) ([]byte, error) {
 	at := len(dst)
 	dst = append(dst, s.head[:]...)
 	body := len(dst)
-	dst, err := compress(dst, j.c.codec, s.body)
+	values := s.body
+	if j.c.pageVersion == 2 {
+		levels := s.reps + s.defs
+		dst, values = append(dst, values[:levels]...), values[levels:]
+	}
+	dst, err := compress(dst, j.c.codec, values)
 	if err != nil {
 		return dst[:at], err
 	}
-	sizes := pageSizes{raw: len(s.body), stored: len(dst) - body, crc: crc32.ChecksumIEEE(dst[body:])}
-	encoding := format.Plain
-	if p.coded {
-		encoding = format.RLEDictionary
-	}
-	head := appendDataHeader(s.head[:0], p.entries, encoding, sizes)
+	head := s.header(j.c, p, pageSizes{raw: len(s.body), stored: len(dst) - body, crc: crc32.ChecksumIEEE(dst[body:])})
 	copy(dst[at:], head)
 	dst = dst[:at+len(head)+copy(dst[at+len(head):], dst[body:])]
 	e.header = crc32.Checksum(head, castagnoli)
 	e.stored, e.raw = int32(len(dst)-at), int32(len(head)+len(s.body))
 	return dst, nil
+}
+
+// header returns the header of a data page.
+func (s *scratch) header(c *groupColumn, p *page, sizes pageSizes) []byte {
+	e := format.RLEDictionary
+	if !p.coded {
+		e = c.valuesEncoding()
+	}
+	if c.pageVersion == 1 {
+		return appendDataHeader(s.head[:0], p.entries, e, sizes)
+	}
+	return appendDataHeaderV2(s.head[:0], headerV2{
+		entries: p.entries, nulls: p.entries - p.values, rows: p.rows, reps: s.reps, defs: s.defs, compressed: c.codec != format.Uncompressed,
+	}, e, sizes)
 }
 
 // maxPage is the most bytes of a page before compression. With any codec it is then not too

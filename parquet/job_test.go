@@ -21,15 +21,16 @@ func TestParallel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		schema := randavro.Schema(r)
 		rows := randomRows(t, r, schema, 2000)
-		want := fileOf(t, schema, options{}, 1000, rows)
-		if got := parallelFile(t, schema, rows, 1000); !bytes.Equal(got, want) {
+		o := randomOptions(t, r, schema, testCodecs)
+		want := fileOf(t, schema, o, 1000, rows)
+		if got := parallelFile(t, schema, o, rows, 1000); !bytes.Equal(got, want) {
 			t.Fatalf("seed %d: a file of %d bytes, want %d", seed, len(got), len(want))
 		}
 	}
 }
 
 // parallelFile writes a file whose jobs wait for each other as the mapper's do.
-func parallelFile(t *testing.T, schema string, rows [][]byte, blockSize int) []byte {
+func parallelFile(t *testing.T, schema string, o options, rows [][]byte, blockSize int) []byte {
 	type task struct {
 		col    int
 		block  column.Block
@@ -37,7 +38,7 @@ func parallelFile(t *testing.T, schema string, rows [][]byte, blockSize int) []b
 		stored []byte
 		err    error
 	}
-	g := newGroupMaker(t, schema, options{}, blockSize)
+	g := newGroupMaker(t, schema, o, blockSize)
 	var queue []*task
 	next := make(chan *task, 1<<16)
 	var workers sync.WaitGroup
@@ -148,7 +149,7 @@ func TestGrowth(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		schema := randavro.Schema(r)
-		g := newGroupMaker(t, schema, options{Compression: codecNames()[seed%5]}, 64<<10)
+		g := newGroupMaker(t, schema, randomOptions(t, r, schema, testCodecs), 64<<10)
 		growth := g.group.Growth()
 		for col := range g.bufs.Cols {
 			for range 200 {
@@ -168,35 +169,47 @@ func TestGrowth(t *testing.T) {
 // Encoding a block allocates nothing in the long run, except for the indexes.
 func TestEncodeDoesNotAllocate(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"v","type":%s}]}`
-	for _, typ := range []string{`"long"`, `["null","string"]`, `{"type":"array","items":"double"}`, `{"type":"enum","name":"E","symbols":["A","B"]}`} {
+	for _, typ := range []string{`"long"`, `["null","string"]`, `{"type":"array","items":"double"}`, `{"type":"enum","name":"E","symbols":["A","B"]}`, `"boolean"`} {
 		schema := fmt.Sprintf(schema, typ)
 		r := rand.New(rand.NewPCG(1, 9))
 		rows := randomRows(t, r, schema, 5000)
-		for _, codec := range []string{"snappy", "zstd", "gzip", "lz4_raw", "none"} {
-			g := newGroupMaker(t, schema, options{Compression: codec}, 1<<20)
-			for _, row := range rows {
-				g.row(row)
-			}
-			var block column.Block
-			g.bufs.Cols[0].Finish(g.rows, &block)
-			dst := make([]byte, 0, 1<<20)
-			c := &g.group.columns[0]
-			run := func() {
-				job, err := g.group.Begin(0, &block)
-				testenv.Must(t, err)
-				dst, err = job.Encode(dst[:0])
-				testenv.Must(t, err)
-				testenv.Must(t, g.group.End(0, job, len(dst)))
-				block.FirstRow += block.Rows
-				c.pages, c.bounds = c.pages[:0], c.bounds[:0]
-			}
-			for range 5 {
-				run()
-			}
-			if n := testing.AllocsPerRun(50, run); n >= 1 {
-				t.Errorf("%s, %s: %v allocations per block", typ, codec, n)
-			}
+		for _, codec := range testCodecs {
+			encodeOften(t, schema, rows, options{Compression: codec})
 		}
+		tree, err := newTree(schema)
+		testenv.Must(t, err)
+		l := &tree.leaves[0]
+		for _, e := range encodingNames(kindOf(l).encodings()) {
+			encodeOften(t, schema, rows, options{Encodings: map[string]string{l.Name: e}, PageVersion: 2})
+		}
+	}
+}
+
+// encodeOften encodes the rows, which have one column, and fails the test if this allocates.
+func encodeOften(t *testing.T, schema string, rows [][]byte, o options) {
+	t.Helper()
+	g := newGroupMaker(t, schema, o, 1<<20)
+	for _, row := range rows {
+		g.row(row)
+	}
+	var block column.Block
+	g.bufs.Cols[0].Finish(g.rows, &block)
+	dst := make([]byte, 0, 1<<20)
+	c := &g.group.columns[0]
+	run := func() {
+		job, err := g.group.Begin(0, &block)
+		testenv.Must(t, err)
+		dst, err = job.Encode(dst[:0])
+		testenv.Must(t, err)
+		testenv.Must(t, g.group.End(0, job, len(dst)))
+		block.FirstRow += block.Rows
+		c.pages, c.bounds = c.pages[:0], c.bounds[:0]
+	}
+	for range 5 {
+		run()
+	}
+	if n := testing.AllocsPerRun(50, run); n >= 1 {
+		t.Errorf("%s, %+v: %v allocations per block", schema, o, n)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go/format"
@@ -14,34 +15,50 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// options are the options of parts to write. A plan has them as a JSON document.
+// options are the options of parts to write. A plan has them as a JSON document. Columns are named
+// by their full or their simple names: see column.Names.
 type options struct {
 	// Compression is the codec of all columns. Empty means the first of codecs.
 	Compression string `json:"compression,omitempty"`
-	// Compressions overrides Compression for columns, which are named by their full or their
-	// simple names: see column.Names.
+	// Compressions overrides Compression for columns.
 	Compressions map[string]string `json:"column_compressions,omitempty"`
+	// Encodings are the encodings of columns' values. The default is a dictionary, or plain
+	// values for a type without dictionaries.
+	Encodings map[string]string `json:"encodings,omitempty"`
+	// PageVersion is the version of data pages. 0 means the first of pageVersions.
+	PageVersion int `json:"page_version,omitempty"`
 }
 
-// optionCompression is the option's name on the command line.
-const optionCompression = "compression"
+// The options' names on the command line.
+const (
+	optionCompression = "compression"
+	optionEncoding    = "encoding"
+	optionPageVersion = "page-version"
+)
+
+// pageVersions are the versions of data pages that can be written, the default first.
+var pageVersions = []string{"1", "2"}
 
 // parseChoices returns the options chosen on the command line.
 func parseChoices(chosen map[string][]string) (o options, err error) {
 	var errs []error
-	for _, c := range chosen[optionCompression] {
-		i := strings.LastIndexByte(c, '=') // columns may have one in their names
-		switch {
-		case i < 0:
-			o.Compression = c
-			continue
-		case i == 0:
-			errs = append(errs, fmt.Errorf("--%s %q: the column before = is missing", optionCompression, c))
-			continue
-		case o.Compressions == nil:
-			o.Compressions = make(map[string]string)
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	all, values, err := column.CutValues("--"+optionCompression, chosen[optionCompression])
+	for _, c := range all {
+		o.Compression = c
+	}
+	o.Compressions, errs = values, append(errs, err)
+	all, values, err = column.CutValues("--"+optionEncoding, chosen[optionEncoding])
+	for _, c := range all {
+		bad("--%s %q is not of the form PATH=ENCODING", optionEncoding, c)
+	}
+	o.Encodings, errs = values, append(errs, err)
+	for _, v := range chosen[optionPageVersion] {
+		if !slices.Contains(pageVersions, v) {
+			bad("--%s %q is not one of %s", optionPageVersion, v, strings.Join(pageVersions, ", "))
+		} else if v != pageVersions[0] {
+			o.PageVersion, _ = strconv.Atoi(v)
 		}
-		o.Compressions[c[:i]] = c[i+1:]
 	}
 	return o, errors.Join(append(errs, o.validate())...)
 }
@@ -68,16 +85,22 @@ func parseOptions(doc []byte) (o options, err error) {
 // validate checks the options without the columns. The error names everything that is wrong.
 func (o *options) validate() error {
 	var errs []error
-	check := func(prefix, name string) {
-		if _, ok := codecNamed(name); !ok {
-			errs = append(errs, fmt.Errorf("--%s %s%q is not one of %s", optionCompression, prefix, name, strings.Join(codecNames(), ", ")))
+	check := func(option, prefix, name string, names []string) {
+		if !slices.Contains(names, name) {
+			errs = append(errs, fmt.Errorf("--%s %s%q is not one of %s", option, prefix, name, strings.Join(names, ", ")))
 		}
 	}
 	if o.Compression != "" {
-		check("", o.Compression)
+		check(optionCompression, "", o.Compression, codecNames())
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.Compressions)) {
-		check(path+"=", o.Compressions[path])
+		check(optionCompression, path+"=", o.Compressions[path], codecNames())
+	}
+	for _, path := range slices.Sorted(maps.Keys(o.Encodings)) {
+		check(optionEncoding, path+"=", o.Encodings[path], encodingNames(encodings))
+	}
+	if o.PageVersion != 0 {
+		check(optionPageVersion, "", strconv.Itoa(o.PageVersion), pageVersions)
 	}
 	return errors.Join(errs...)
 }
@@ -90,27 +113,38 @@ func (o *options) compression() string {
 	return o.Compression
 }
 
-// codecs returns the codec of each leaf. The error names all options that do not fit the
+// leafOptions are the options of a leaf.
+type leafOptions struct {
+	codec format.CompressionCodec
+	// encoding is that of the values; RLEDictionary if they have a dictionary until it ends.
+	encoding    format.Encoding
+	pageVersion int
+}
+
+// leaves returns the options of all leaves. The error names all options that do not fit the
 // columns.
-func (o *options) codecs(leaves []leaf) ([]format.CompressionCodec, error) {
-	all := make([]format.CompressionCodec, len(leaves))
+func (o *options) leaves(leaves []leaf) ([]leafOptions, error) {
+	codec, _ := codecNamed(o.compression()) // validate checked the names
+	all := make([]leafOptions, len(leaves))
 	for i := range all {
-		all[i], _ = codecNamed(o.compression()) // validate checked the names
+		all[i] = leafOptions{codec, kindOf(&leaves[i]).encodings()[0], max(o.PageVersion, 1)}
 	}
-	if len(o.Compressions) == 0 {
+	if len(o.Compressions)+len(o.Encodings) == 0 {
 		return all, nil
 	}
-	var errs []error
 	names := column.NewNames("column with values", len(leaves), func(i int) string { return leaves[i].Name })
-	for _, path := range slices.Sorted(maps.Keys(o.Compressions)) {
-		i, err := names.Find(path)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("parquet: --%s %s=%s: %w", optionCompression, path, o.Compressions[path], err))
-			continue
+	errs := []error{names.FindAll("parquet: --"+optionCompression, o.Compressions, func(i int, name string) {
+		all[i].codec, _ = codecNamed(name)
+	})}
+	err := names.FindAll("parquet: --"+optionEncoding, o.Encodings, func(i int, name string) {
+		l, fit := &leaves[i], kindOf(&leaves[i]).encodings()
+		all[i].encoding = encodingNamed(name)
+		if !slices.Contains(fit, all[i].encoding) {
+			errs = append(errs, fmt.Errorf("parquet: --%s: values of column %q are of the type %s, which has the encodings %s",
+				optionEncoding, l.Name, l.physical, strings.Join(encodingNames(fit), ", ")))
 		}
-		all[i], _ = codecNamed(o.Compressions[path])
-	}
-	return all, errors.Join(errs...)
+	})
+	return all, errors.Join(append(errs, err)...)
 }
 
 // dictionaryBudget is the memory that all dictionaries of a row group may take, about.

@@ -34,7 +34,11 @@ func TestOptions(t *testing.T) {
 		if err == nil {
 			o, parseErr := parseOptions(doc)
 			testenv.Must(t, parseErr)
-			got, err = o.codecs(tree.leaves)
+			var leaves []leafOptions
+			leaves, err = o.leaves(tree.leaves)
+			for _, l := range leaves {
+				got = append(got, l.codec)
+			}
 		}
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
@@ -49,12 +53,61 @@ func TestOptions(t *testing.T) {
 			}
 		}
 	}
-	for _, doc := range []string{`{"compression":"lzo"}`, `{"other":1}`, `[`} {
+	for _, doc := range []string{`{"compression":"lzo"}`, `{"other":1}`, `[`, `{"encodings":{"a":"b"}}`, `{"page_version":3}`} {
 		if _, err := Format.Writer([]byte(doc)); err == nil {
 			t.Errorf("the options %s are accepted", doc)
 		}
 	}
-	if got := Format.Describe([]byte(`{"compression":"gzip"}`)); got != "compression gzip" {
-		t.Errorf("described as %q", got)
+	for doc, want := range map[string]string{
+		`{"compression":"gzip"}`: "compression gzip",
+		`{"page_version":2}`:     "compression snappy, pages of version 2",
+	} {
+		if got := Format.Describe([]byte(doc)); got != want {
+			t.Errorf("%s is described as %q", doc, got)
+		}
+	}
+}
+
+func TestEncodingOptions(t *testing.T) {
+	tree, err := newTree(`{"type":"record","name":"R","fields":[{"name":"i","type":"int"},{"name":"d","type":"double"},{"name":"b","type":"boolean"},
+		{"name":"s","type":["null","string"]},{"name":"f","type":{"type":"fixed","name":"F","size":2}},{"name":"n","type":"null"},
+		{"name":"e","type":{"type":"enum","name":"E","symbols":["A"]}}]}`)
+	testenv.Must(t, err)
+	for _, tt := range []struct {
+		encodings []string
+		version   string
+		document  string // empty: an error of the options alone
+		fit       string // the error about the columns
+	}{
+		{nil, "1", `{}`, ""},
+		{[]string{"i=delta_binary_packed", "s=delta_byte_array", "b=rle"}, "2", `{"encodings":{"b":"rle","i":"delta_binary_packed","s":"delta_byte_array"},"page_version":2}`, ""},
+		{[]string{"i=byte_stream_split", "d=plain", "s/string=dictionary", "f=delta_byte_array", "n=plain", "e=delta_length_byte_array"}, "1", "{", ""},
+		{[]string{"plain"}, "1", "", `--encoding "plain" is not of the form PATH=ENCODING`},
+		{[]string{"=plain"}, "1", "", `--encoding "=plain": the column before = is missing`},
+		{[]string{"i=delta"}, "1", "", `--encoding i="delta" is not one of dictionary, plain, rle, delta_binary_packed,`},
+		{[]string{"i=rle_dictionary"}, "1", "", "is not one of"},
+		{nil, "3", "", `--page-version "3" is not one of 1, 2`},
+		{[]string{"x=plain"}, "1", "{", "--encoding x=plain: there is no such column with values"},
+		{[]string{"i=rle"}, "1", "{", `column "i" are of the type INT32, which has the encodings dictionary, plain, delta_binary_packed, byte_stream_split`},
+		{[]string{"d=delta_binary_packed"}, "1", "{", "DOUBLE, which has the encodings dictionary, plain, byte_stream_split"},
+		{[]string{"b=dictionary"}, "1", "{", "BOOLEAN, which has the encodings plain, rle"},
+		{[]string{"s=byte_stream_split"}, "1", "{", "BYTE_ARRAY, which has the encodings dictionary, plain, delta_length_byte_array, delta_byte_array"},
+		{[]string{"f=delta_length_byte_array"}, "1", "{", "FIXED_LEN_BYTE_ARRAY, which has the encodings dictionary, plain, delta_byte_array, byte_stream_split"},
+		{[]string{"n=dictionary"}, "1", "{", "INT32, which has the encodings plain"},
+		{[]string{"n=rle", "e=rle"}, "1", "{", `column "e"`},
+		{[]string{"n=rle", "e=rle"}, "1", "{", `column "n"`},
+	} {
+		doc, err := Format.Options(map[string][]string{optionEncoding: tt.encodings, optionPageVersion: {tt.version}})
+		if (err == nil) != (tt.document != "") || !strings.HasPrefix(string(doc), tt.document) {
+			t.Errorf("%q, %s: %s, %v", tt.encodings, tt.version, doc, err)
+		}
+		if err == nil {
+			o, parseErr := parseOptions(doc)
+			testenv.Must(t, parseErr)
+			_, err = o.leaves(tree.leaves)
+		}
+		if (err == nil) != (tt.fit == "") || err != nil && !strings.Contains(err.Error(), tt.fit) {
+			t.Errorf("%q, %s: %v, want %q", tt.encodings, tt.version, err, tt.fit)
+		}
 	}
 }

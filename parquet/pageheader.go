@@ -6,17 +6,20 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// pageHeaderBound is the most bytes of a page header: a byte and a varint for each of eight
-// numbers, and three bytes around them.
-const pageHeaderBound = 8*(1+binary.MaxVarintLen32) + 3
+// pageHeaderBound is the most bytes of a page header: a byte and a varint for each of ten
+// numbers, a boolean, and three bytes around them.
+const pageHeaderBound = 10*(1+binary.MaxVarintLen32) + 1 + 3
 
 // A field of a structure in Thrift's compact protocol begins with a byte: its type, and by how
 // much its number exceeds that of the field before.
 const (
-	nextI32     = 1<<4 | thriftI32
-	nextStruct  = 1<<4 | thriftStruct
-	thirdStruct = 3<<4 | thriftStruct
-	thriftStop  = 0
+	nextI32      = 1<<4 | thriftI32
+	nextStruct   = 1<<4 | thriftStruct
+	thirdStruct  = 3<<4 | thriftStruct
+	fourthStruct = 4<<4 | thriftStruct
+	nextTrue     = 1<<4 | thriftTrue
+	nextFalse    = 1<<4 | thriftFalse
+	thriftStop   = 0
 )
 
 // pageSizes are the sizes of a page's body in bytes, and its checksum.
@@ -34,6 +37,28 @@ func appendDataHeader(dst []byte, entries int, e format.Encoding, s pageSizes) [
 	dst = appendI32(dst, int32(e))
 	dst = appendI32(dst, int32(format.RLE)) // definition levels
 	dst = appendI32(dst, int32(format.RLE)) // repetition levels
+	return append(dst, thriftStop, thriftStop)
+}
+
+// headerV2 is what only the header of a page of version 2 has.
+type headerV2 struct {
+	entries, nulls, rows int
+	reps, defs           int // bytes of levels, which are not compressed
+	compressed           bool
+}
+
+// appendDataHeaderV2 appends the header of a data page of version 2.
+func appendDataHeaderV2(dst []byte, h headerV2, e format.Encoding, s pageSizes) []byte {
+	dst = appendPageHeader(dst, format.DataPageV2, s)
+	dst = append(dst, fourthStruct) // field 8
+	for _, v := range [...]int{h.entries, h.nulls, h.rows, int(e), h.defs, h.reps} {
+		dst = appendI32(dst, int32(v))
+	}
+	if h.compressed {
+		dst = append(dst, nextTrue)
+	} else {
+		dst = append(dst, nextFalse)
+	}
 	return append(dst, thriftStop, thriftStop)
 }
 

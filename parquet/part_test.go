@@ -28,20 +28,60 @@ var smallPages = format.OpenOptions{MaxBlock: 4 << 20}
 // smallFile returns a file of a few small pages with a codec.
 func smallFile(t testing.TB, codec string) []byte {
 	t.Helper()
-	source := formattest.Rows(t, Format, map[string][]string{optionCompression: {codec}}, formattest.SmallSchema, formattest.SmallRows(40), 24)
-	return source.Files(t)[""]
+	return smallForm(t, map[string][]string{optionCompression: {codec}})
+}
+
+// smallForm returns a file of a few small pages.
+func smallForm(t testing.TB, chosen map[string][]string) []byte {
+	t.Helper()
+	return formattest.Rows(t, Format, chosen, formattest.SmallSchema, formattest.SmallRows(40), 24).Files(t)[""]
 }
 
 // codedFile returns a file whose column "name" has a dictionary.
-func codedFile(t testing.TB, codec string) []byte {
+func codedFile(t testing.TB, chosen map[string][]string) []byte {
 	t.Helper()
 	rows := make([][]byte, 100)
 	for i := range rows {
 		rows[i] = []byte{14, 'n', 'u', 'm', 'b', 'e', 'r', byte('0' + i%3)}
 	}
-	source := formattest.Rows(t, Format, map[string][]string{optionCompression: {codec}},
-		`{"type":"record","name":"r","fields":[{"name":"name","type":"string"}]}`, rows, 1000)
+	source := formattest.Rows(t, Format, chosen, `{"type":"record","name":"r","fields":[{"name":"name","type":"string"}]}`, rows, 1000)
 	return source.Files(t)[""]
+}
+
+// form is a file of one of the forms that the writer makes.
+type form struct {
+	name  string
+	file  []byte
+	coded bool
+}
+
+// eachForm returns files with all codecs, dictionaries, encodings and versions of pages.
+func eachForm(t testing.TB) (forms []form) {
+	t.Helper()
+	for _, codec := range testCodecs {
+		chosen := map[string][]string{optionCompression: {codec}}
+		forms = append(forms, form{codec, smallForm(t, chosen), false}, form{"dictionary, " + codec, codedFile(t, chosen), true})
+	}
+	deltas := []string{
+		"id=delta_binary_packed", "ok=rle", "score=byte_stream_split", "name=delta_byte_array", "suit=delta_length_byte_array",
+		"price=byte_stream_split", "hops.port=delta_binary_packed", "hops.host=delta_length_byte_array",
+	}
+	others := []string{
+		"id=byte_stream_split", "ok=plain", "score=plain", "name=delta_length_byte_array", "suit=delta_byte_array",
+		"price=delta_byte_array", "hops.port=byte_stream_split", "hops.host=delta_byte_array",
+	}
+	for _, f := range []struct {
+		version, codec string
+		encodings      []string
+	}{{"1", "none", deltas}, {"2", "snappy", deltas}, {"1", "zstd", others}, {"2", "none", others}, {"2", "none", nil}} {
+		chosen := map[string][]string{optionCompression: {f.codec}, optionEncoding: f.encodings, optionPageVersion: {f.version}}
+		forms = append(forms, form{fmt.Sprint(chosen), smallForm(t, chosen), false})
+	}
+	for _, codec := range []string{"none", "gzip"} {
+		chosen := map[string][]string{optionCompression: {codec}, optionPageVersion: {"2"}}
+		forms = append(forms, form{fmt.Sprint("dictionary", chosen), codedFile(t, chosen), true})
+	}
+	return forms
 }
 
 func openFile(b []byte, o format.OpenOptions) (format.Part, error) {
@@ -109,20 +149,49 @@ func readColumn(p format.Part, col int, row int64) error {
 
 var testCodecs = []string{"none", "snappy", "zstd", "gzip", "lz4_raw"}
 
-// A change of any byte is reported.
-func TestFlippedBytes(t *testing.T) {
-	for k, codec := range testCodecs {
-		b := smallFile(t, codec)
-		testenv.Must(t, checkPart(t, b))
-		r := rand.New(rand.NewPCG(1, uint64(k)))
-		for i := 0; i < len(b); i += soak.Rounds(1+r.IntN(4+20*min(k, 1)), 1) {
-			change := byte(1 + r.IntN(255))
-			b[i] ^= change
-			if err := verifyFile(t, b); !isDamage(err) {
-				t.Errorf("%s, byte %d of %d changed by %#x: %v", codec, i, len(b), change, err)
+// byteChanges are how tests change a byte.
+var byteChanges = []func(b byte) byte{
+	func(b byte) byte { return b + 1 }, func(b byte) byte { return b ^ 0x80 }, func(b byte) byte { return ^b },
+}
+
+// eachChange calls f with a file in which a byte is changed, for each byte and each of
+// byteChanges, or for some of them.
+func eachChange(t *testing.T, seed uint64, b []byte, f func(what string)) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, seed))
+	for i := range b {
+		for k, change := range byteChanges {
+			if before := b[i]; r.IntN(soak.Rounds(24, 1)) == 0 {
+				b[i] = change(before)
+				f(fmt.Sprintf("byte %d of %d, change %d", i, len(b), k))
+				b[i] = before
 			}
-			b[i] ^= change
 		}
+	}
+}
+
+// A change of any byte is reported. When the rows are read, it is reported or changes neither the
+// rows nor the bounds by which conditions skip rows.
+func TestFlippedBytes(t *testing.T) {
+	for i, form := range eachForm(t) {
+		b := form.file
+		testenv.Must(t, checkPart(t, b))
+		want := contents(t, mustOpen(t, b))
+		eachChange(t, uint64(i), b, func(what string) {
+			p, err := openFile(b, smallPages)
+			if err != nil {
+				if !isDamage(err) {
+					t.Errorf("%s, %s: %v", form.name, what, err)
+				}
+				return
+			}
+			if err := p.Verify(t.Context()); !isDamage(err) {
+				t.Errorf("%s, %s: %v", form.name, what, err)
+			}
+			if got, err := contentsOf(p); err == nil && got != want || err != nil && !isDamage(err) {
+				t.Errorf("%s, %s: other rows or bounds, %v", form.name, what, err)
+			}
+		})
 	}
 }
 
@@ -146,28 +215,6 @@ func TestFlippedCase(t *testing.T) {
 			t.Errorf("byte %d of %d, %q: %v", i, len(b), c, err)
 		}
 		b[i] ^= 0x20
-	}
-}
-
-// A change of any byte is reported when the rows are read, or changes none.
-func TestFlippedBytesAndRows(t *testing.T) {
-	b := smallFile(t, "none")
-	want := contents(t, mustOpen(t, b))
-	r := rand.New(rand.NewPCG(2, 2))
-	for i := 0; i < len(b); i += soak.Rounds(1+r.IntN(3), 1) {
-		change := byte(1 + r.IntN(255))
-		b[i] ^= change
-		p, err := openFile(b, smallPages)
-		if err == nil {
-			var got string
-			if got, err = contentsOf(p); err == nil && got != want {
-				t.Errorf("byte %d of %d changed by %#x gives other rows", i, len(b), change)
-			}
-		}
-		if err != nil && !isDamage(err) {
-			t.Errorf("byte %d of %d changed by %#x: %v", i, len(b), change, err)
-		}
-		b[i] ^= change
 	}
 }
 
@@ -217,30 +264,29 @@ func TestCutFiles(t *testing.T) {
 }
 
 func TestDumpHasEveryByte(t *testing.T) {
-	for _, codec := range testCodecs {
-		for what, b := range map[string][]byte{"plain": smallFile(t, codec), "coded": codedFile(t, codec)} {
-			var out bytes.Buffer
-			testenv.Must(t, mustOpen(t, b).Dump(&out))
-			if got := formattest.Dumped(out.Bytes()); !bytes.Equal(got, b) {
-				t.Errorf("%s, %s: the dump has %d bytes, the file %d", what, codec, len(got), len(b))
+	for _, f := range eachForm(t) {
+		b := f.file
+		var out bytes.Buffer
+		testenv.Must(t, mustOpen(t, b).Dump(&out))
+		if got := formattest.Dumped(out.Bytes()); !bytes.Equal(got, b) {
+			t.Errorf("%s: the dump has %d bytes, the file %d", f.name, len(got), len(b))
+		}
+		for _, line := range []string{"rest", "belong", "damaged"} {
+			if strings.Contains(out.String(), line) {
+				t.Errorf("%s: the dump has %q", f.name, line)
 			}
-			for _, line := range []string{"rest", "belong", "damaged"} {
-				if strings.Contains(out.String(), line) {
-					t.Errorf("%s, %s: the dump has %q", what, codec, line)
-				}
-			}
-			if dictionary := strings.Contains(out.String(), `header of the dictionary of "name"`); dictionary != (what == "coded") {
-				t.Errorf("%s, %s: the dump has the header of a dictionary: %v", what, codec, dictionary)
-			}
-			b[30] ^= 1 // of the first page
-			out.Reset()
-			p, err := openFile(b, smallPages)
-			if err != nil {
-				continue
-			}
-			if err := p.Dump(&out); !isDamage(err) || !bytes.Equal(formattest.Dumped(out.Bytes()), b) {
-				t.Errorf("%s, %s: the dump of a damaged file: %v", what, codec, err)
-			}
+		}
+		if dictionary := strings.Contains(out.String(), `header of the dictionary of "name"`); dictionary != f.coded {
+			t.Errorf("%s: the dump has the header of a dictionary: %v", f.name, dictionary)
+		}
+		b[30] ^= 1 // of the first page
+		out.Reset()
+		p, err := openFile(b, smallPages)
+		if err != nil {
+			continue
+		}
+		if err := p.Dump(&out); !isDamage(err) || !bytes.Equal(formattest.Dumped(out.Bytes()), b) {
+			t.Errorf("%s: the dump of a damaged file: %v", f.name, err)
 		}
 	}
 }
@@ -265,8 +311,7 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 	for seed := range soak.Rounds[uint64](30, 300) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		schema, rows := randomSchema(t, r, []int{1, 20, 200, 600}[r.IntN(4)])
-		chosen := map[string][]string{optionCompression: {testCodecs[r.IntN(len(testCodecs))]}}
-		b := formattest.Rows(t, Format, chosen, schema, rows, 50+r.IntN(4000)).Files(t)[""]
+		b := fileOf(t, schema, randomOptions(t, r, schema, testCodecs), 50+r.IntN(4000), rows)
 		want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, map[string][]string{"codec": {"null"}}, schema, rows, 1000).Files(t), smallPages)
 		checkAgainst(t, seed, r, b, want, schema)
 		checkAgainst(t, seed, r, newRewriter(t, b, r).file(), want, schema)
@@ -392,7 +437,7 @@ func TestBlockBounds(t *testing.T) {
 // The sizes of all blocks add up to the bytes of the column chunks, which follow the magic.
 func TestBlockSizes(t *testing.T) {
 	for _, codec := range testCodecs {
-		p, sum := mustOpen(t, codedFile(t, codec)), int64(len(magic))
+		p, sum := mustOpen(t, codedFile(t, map[string][]string{optionCompression: {codec}})), int64(len(magic))
 		for _, blocks := range allBlocks(t, p) {
 			for _, b := range blocks {
 				sum += b.StoredSize
@@ -407,11 +452,9 @@ func TestBlockSizes(t *testing.T) {
 // FuzzPart opens and reads arbitrary bytes.
 func FuzzPart(f *testing.F) {
 	r := rand.New(rand.NewPCG(6, 6))
-	for _, codec := range testCodecs {
-		b := smallFile(f, codec)
-		f.Add(b)
-		f.Add(newRewriter(f, b, r).file())
-		f.Add(codedFile(f, codec))
+	for _, form := range eachForm(f) {
+		f.Add(form.file)
+		f.Add(newRewriter(f, form.file, r).file())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) < 1<<16 {

@@ -29,9 +29,9 @@ type rowGroup struct {
 // groupColumn is the state of a column chunk.
 type groupColumn struct {
 	*leaf
+	leafOptions
 	kind       valueKind
 	order      order
-	codec      pq.CompressionCodec
 	symbols    [][]byte // of an enum
 	dictionary *dictionary
 	turns      turns
@@ -56,7 +56,7 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 	if len(cols) != len(t.mapping.Columns) {
 		return nil, fmt.Errorf("parquet: %d columns, but the schema has %d", len(cols), len(t.mapping.Columns))
 	}
-	codecs, err := o.codecs(t.leaves)
+	leaves, err := o.leaves(t.leaves)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 	limit := dictionaryLimit(len(cols), blockSize)
 	for i := range g.columns {
 		c := &g.columns[i]
-		c.init(&t.leaves[i], codecs[i], limit)
+		c.init(&t.leaves[i], leaves[i], limit)
 		g.columnOf[c.number] = i
 		g.growth = max(g.growth, c.bound.growth())
 		g.size += c.tables()
@@ -80,12 +80,12 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 	return g, err
 }
 
-func (c *groupColumn) init(l *leaf, codec pq.CompressionCodec, limit int) {
-	c.leaf, c.codec, c.kind, c.order = l, codec, kindOf(l), orderOf(l)
+func (c *groupColumn) init(l *leaf, o leafOptions, limit int) {
+	c.leaf, c.leafOptions, c.kind, c.order = l, o, kindOf(l), orderOf(l)
 	for _, s := range l.Symbols {
 		c.symbols = append(c.symbols, []byte(s))
 	}
-	if c.kind.numbered() {
+	if c.encoding == pq.RLEDictionary {
 		c.dictionary = newDictionary(l, c.kind, c.symbols, limit)
 	}
 	if n := c.histogramSize(); n > 0 {

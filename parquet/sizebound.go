@@ -17,6 +17,8 @@ type sizeBound struct {
 	// value is the most plain bytes of a value, without its bytes of data if hasData is set.
 	value   int64
 	hasData bool
+	// extra is what 128 values add to their plain bytes in other encodings, except for value.
+	extra int64
 	// number is the most bits of a number of the dictionary. It is 0 without one.
 	number int
 	// dictionary is the most bytes of the dictionary's words.
@@ -51,20 +53,46 @@ func newSizeBound(c *groupColumn, limit int) sizeBound {
 	case longs, doubles:
 		least = 8
 	}
+	overhead := b.encode(c.encoding)
 	if c.dictionary != nil {
 		if c.kind != enums {
 			b.dictionary = int64(limit)
 		}
 		b.number = width(limit / (least + wordOverhead))
 	}
-	_, overhead := compressRatio(c.codec)
-	b.page = pageHeaderBound + overhead + pageTables + 2*int64(c.boundSize()) +
+	_, compression := compressRatio(c.codec)
+	b.page = pageHeaderBound + compression + overhead + pageTables + 2*int64(c.boundSize()) +
 		1 + int64(encoding.HybridBound(1, 1, b.number)) + 1
 	for _, most := range []int{b.def, b.rep} {
 		b.page += 4 + 2*int64(encoding.HybridBound(1, 1, width(most)))
 	}
 	b.page += b.page/32 + 1 // for compression
 	return b
+}
+
+// encode raises the bounds for values in an encoding. It returns what the encoding adds to a page
+// with any number of values.
+func (b *sizeBound) encode(e format.Encoding) (page int64) {
+	delta := func(size int) {
+		page += int64(encoding.DeltaBound(0, size))
+		b.extra += int64(encoding.DeltaBound(128, size) - encoding.DeltaBound(0, size) - 128*size)
+	}
+	switch e {
+	case format.RLE:
+		page, b.extra = 4+int64(encoding.HybridBoolsBound(0)), 1
+	case format.DeltaBinaryPacked:
+		delta(int(b.value))
+	case format.DeltaLengthByteArray:
+		delta(4) // instead of the lengths of plain values
+	case format.DeltaByteArray:
+		delta(4)
+		delta(4)
+		b.value += 4
+		if b.kind == fixed {
+			b.value += 4 // plain values have no lengths
+		}
+	}
+	return page
 }
 
 // end lowers the bound once the dictionary has ended.
@@ -90,9 +118,9 @@ func (b *sizeBound) values(rows int64, data, lengths int) int64 {
 func (b *sizeBound) raw(rows int64, data, lengths int) int64 {
 	n := b.values(rows, data, lengths)
 	if b.kind == booleans || b.kind == presences {
-		return (n+7)/8 + b.levels(rows, lengths)
+		return (n+7)/8 + (n*b.extra+127)/128 + b.levels(rows, lengths)
 	}
-	plain := n * b.value
+	plain := n*b.value + (n*b.extra+127)/128
 	if b.hasData {
 		plain += int64(data)
 	}
@@ -132,7 +160,7 @@ func (b *sizeBound) block(rows int64, data, lengths int) int64 {
 
 // growth returns the most by which a byte of data, or a quarter of a length, raises the bound.
 func (b *sizeBound) growth() int64 {
-	data := b.value + int64(b.number+8)/8
+	data := b.value + int64(b.number+8)/8 + (b.extra+127)/128
 	if b.hasData {
 		data++
 	}
@@ -142,7 +170,7 @@ func (b *sizeBound) growth() int64 {
 		length += 5 + (w+7)/8 + 2*(w+1)
 	}
 	if b.kind == presences {
-		length += 1 << 8
+		length += 1<<8 + b.extra<<4
 	}
 	length += b.page / (maxPageEntries >> 11)
 	data, length = data+data/8+1, length+length/8+1 // for compression and shares of pages

@@ -1,6 +1,8 @@
 package parquet
 
 import (
+	"slices"
+
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -10,13 +12,13 @@ func (c *groupColumn) metadata() format.ColumnMetaData {
 		Type: c.physical, PathInSchema: c.path, Codec: c.codec,
 		Encoding: []format.Encoding{format.RLE},
 	}
-	coded, plain, text := int32(0), int32(0), int64(0)
+	coded, others, text := int32(0), int32(0), int64(0)
 	for i := range c.pages {
 		p := &c.pages[i]
 		if p.coded {
 			coded++
 		} else {
-			plain++
+			others++
 		}
 		m.NumValues += int64(p.entries)
 		m.TotalUncompressedSize += int64(p.raw)
@@ -28,15 +30,16 @@ func (c *groupColumn) metadata() format.ColumnMetaData {
 			m.EncodingStats = append(m.EncodingStats, format.PageEncodingStats{PageType: t, Encoding: e, Count: n})
 		}
 	}
-	if c.words > 0 || plain > 0 {
-		m.Encoding = append(m.Encoding, format.Plain)
-	}
+	values, data := c.valuesEncoding(), c.pageType()
 	if c.words > 0 {
-		m.Encoding = append(m.Encoding, format.RLEDictionary)
+		m.Encoding = append(m.Encoding, format.Plain, format.RLEDictionary)
 		stat(format.DictionaryPage, format.Plain, 1)
 	}
-	stat(format.DataPage, format.RLEDictionary, coded)
-	stat(format.DataPage, format.Plain, plain)
+	if others > 0 && !slices.Contains(m.Encoding, values) {
+		m.Encoding = append(m.Encoding, values)
+	}
+	stat(data, format.RLEDictionary, coded)
+	stat(data, values, others)
 	m.Statistics.MinValue, m.Statistics.MaxValue = c.chunkBounds()
 	if c.physical == format.ByteArray {
 		m.SizeStatistics.UnencodedByteArrayDataBytes = text

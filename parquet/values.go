@@ -63,9 +63,6 @@ func (k valueKind) width() int {
 	return 0
 }
 
-// numbered reports whether the values may have a dictionary.
-func (k valueKind) numbered() bool { return k >= ints }
-
 var errCut = errors.New("the values of a block end too early")
 
 // cutText returns the string or bytes at the start of Avro data, and the rest.

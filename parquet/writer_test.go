@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -23,7 +24,9 @@ func TestRandomFiles(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		schema := randavro.Schema(r)
 		// parquet-go reads pages of lz4_raw into memory that it then does not use.
-		o := options{Compression: []string{"snappy", "zstd", "gzip", "none"}[seed%4]}
+		o := randomOptions(t, r, schema, []string{"snappy", "zstd", "gzip", "none"})
+		// It takes the value 1 of a repeat of booleans for a byte of eight booleans.
+		maps.DeleteFunc(o.Encodings, func(_, name string) bool { return name == "rle" })
 		n := []int{0, 1, 7, 300, 3000}[r.IntN(5)]
 		blockSize := []int{200, 4 << 10, 64 << 10}[r.IntN(3)]
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -46,6 +49,24 @@ func randomRows(t testing.TB, r *rand.Rand, schema string, n int) [][]byte {
 		rows[i], _ = randavro.Pair(r, parsed.Root())
 	}
 	return rows
+}
+
+// randomOptions returns options with one of the codecs. Half of the time, each column has a random
+// encoding.
+func randomOptions(t testing.TB, r *rand.Rand, schema string, codecs []string) options {
+	t.Helper()
+	o := options{Compression: codecs[r.IntN(len(codecs))], PageVersion: r.IntN(3)}
+	if r.IntN(2) == 0 {
+		return o
+	}
+	tree, err := newTree(schema)
+	testenv.Must(t, err)
+	o.Encodings = make(map[string]string)
+	for i := range tree.leaves {
+		names := encodingNames(kindOf(&tree.leaves[i]).encodings())
+		o.Encodings[tree.leaves[i].Name] = names[r.IntN(len(names))]
+	}
+	return o
 }
 
 // checkFile compares a file with its rows.
