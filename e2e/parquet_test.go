@@ -127,6 +127,81 @@ func TestParquetForms(t *testing.T) {
 	wantLimits(t, converted, engineFaults(t, converted))
 }
 
+// encodedColumns are encodings of columns of for-java.avro, and what engines say that do not read
+// them.
+var encodedColumns = []struct {
+	columns map[string]string // by encoding
+	refused map[string]string // by reader
+}{
+	{columns: map[string]string{
+		"delta_binary_packed":     "id date time_millis time_micros millis micros nanos local_micros union/long pair/int option.n option.inner.z",
+		"delta_byte_array":        "uuid union/string pair/string deep.m>key big decimal",
+		"delta_length_byte_array": "raw color colors option.tags",
+		"byte_stream_split":       "single double deep.m>value",
+		"rle":                     "option/org.example.Option#either/boolean",
+	}},
+	{columns: map[string]string{
+		"delta_byte_array":        "raw color colors option.tags",
+		"delta_length_byte_array": "uuid union/string pair/string deep.m>key big",
+		"plain":                   "single double option.n millis micros four",
+	}},
+	{columns: map[string]string{"plain": "raw decimal color id", "dictionary": "uuid four double option.tags"}},
+	{
+		columns: map[string]string{"byte_stream_split": "id date time_micros union/long pair/int option.inner.z"},
+		refused: map[string]string{"DuckDB": "only supported for FLOAT or DOUBLE"},
+	},
+	{
+		columns: map[string]string{"byte_stream_split": "four money duration"},
+		refused: map[string]string{"DuckDB": "only supported for FLOAT or DOUBLE", "Polars": `"ByteStreamSplit"-encoded required parquet pages not yet`},
+	},
+	{
+		columns: map[string]string{"delta_byte_array": "four money duration"},
+		refused: map[string]string{"Polars": `"DeltaByteArray"-encoded required parquet pages not yet`},
+	},
+	{
+		columns: map[string]string{"delta_length_byte_array": "decimal"},
+		refused: map[string]string{"DuckDB": "only supported for string/blob"},
+	},
+}
+
+// TestParquetEncodings has the engines and Java read files of each encoding, in both versions of
+// pages.
+func TestParquetEncodings(t *testing.T) {
+	needJava(t)
+	t.Parallel()
+	entries := madeEntries(t, t.TempDir())[1:2]
+	var converted []conversion
+	var refused []map[string]string
+	codecs := []string{"none", "snappy", "zstd", "gzip", "lz4_raw"}
+	for i, e := range encodedColumns {
+		flags := []string{"--format=parquet", "--block-size=4KiB"}
+		for encoding, columns := range e.columns {
+			for _, c := range strings.Fields(columns) {
+				flags = append(flags, "--encoding="+c+"="+encoding)
+			}
+		}
+		for version := 1; version <= 2; version++ {
+			for _, codec := range everyNth(codecs, len(codecs), 2*i+version) {
+				c := convertAll(t, entries, append(flags, "--compression="+codec, fmt.Sprint("--page-version=", version))...)[0]
+				c.file = fmt.Sprintf("%s, encodings %d, pages of version %d, %s", c.file, i, version, codec)
+				converted, refused = append(converted, c), append(refused, e.refused)
+			}
+		}
+	}
+	faults := engineFaults(t, converted)
+	for i, c := range converted {
+		for reader, text := range refused[i] {
+			others := slices.DeleteFunc(slices.Clone(faults[c.file]), func(f parquetFault) bool { return f.reader == reader && strings.Contains(f.text, text) })
+			if len(others) == len(faults[c.file]) {
+				t.Errorf("%s: %s does not say %q", c.file, reader, text)
+			}
+			faults[c.file] = others
+		}
+	}
+	wantLimits(t, converted, faults)
+	wantLimits(t, converted, javaFaults(t, converted))
+}
+
 // TestParquetSkips checks that engines use the statistics of parts, and Java the indexes of
 // pages, to read less for a condition.
 func TestParquetSkips(t *testing.T) {

@@ -49,17 +49,22 @@
 //
 // # Data pages
 //
-// The stored bytes of a page are compressed as a whole. The writer makes pages of version 1:
+// The stored bytes of a page of version 1 are compressed as a whole, those of version 2 without
+// the levels:
 //
 //	page    | repetition levels | definition levels | values |
-//	levels  | size: 4 | hybrid: size |
+//	levels  | size: 4, in version 1 | hybrid |
 //	values  | plain values |
 //	        | width of a number: 1 | numbers of dictionary words: hybrid |
+//	        | size: 4 | booleans: hybrid |
+//	        | delta, delta length, delta byte array, or byte stream split |
 //
 // Columns whose highest level is 0 have no such levels. A page begins with a row, and has at
 // most 20,000 rows. A page with more than about 1 MiB or 2^20 entries ends with the row. The
-// reader also accepts pages of version 2, the delta encodings, BYTE_STREAM_SPLIT and RLE of
-// booleans. It refuses by name what it does not know: encryption, other encodings and codecs,
+// bytes are those of plain values, also in another encoding. A page without values has the
+// header of its encoding, because other readers expect it.
+//
+// The reader refuses by name what it does not know: encryption, other encodings and codecs,
 // and files with several row groups, without an offset index or without an Avro schema.
 //
 // # Dictionaries
