@@ -32,6 +32,19 @@ func TestConditionsOfDuckDB(t *testing.T) {
 	}
 }
 
+// TestFiltersOfEngines selects rows of Parquet files by random conditions, and compares with
+// pyarrow and Polars, which use the statistics of the files.
+func TestFiltersOfEngines(t *testing.T) {
+	for seed := range soak.Rounds(1, 8) {
+		dir := t.TempDir()
+		avro, conditions, answers, dest := dir+"/rows.avro", dir+"/conditions.json", dir+"/answers.json", dir+"/out"
+		python(t, "filters.py", "make", avro, conditions, strconv.Itoa(2*seed+100), strconv.Itoa(soak.Rounds(40, 250)))
+		r := run(t, "convert", "--json", "--format", "parquet", "--row-group-size", "150KiB", "--block-size", "4KiB", avro, dest).want(t, 0)
+		must(t, os.WriteFile(answers, selectIDs(t, dest, conditions), 0o644))
+		python(t, "filters.py", append([]string{"judge", conditions, answers}, r.report(t).parts(dest)...)...)
+	}
+}
+
 // selectIDs returns, as JSON, the ids of the rows that meet each condition of a file.
 func selectIDs(t *testing.T, columns, conditions string) []byte {
 	t.Helper()

@@ -1,0 +1,182 @@
+"""Random conditions, in rowtocol's language and as filters of pyarrow and Polars.
+
+filters.py make ROWS.avro CONDITIONS.json SEED COUNT
+filters.py judge CONDITIONS.json ANSWERS.json PART.parquet...
+
+make writes rows of conditions.py, and COUNT conditions, each a text and a tree in JSON. judge
+has both engines select rows of all parts at once by the trees, with the statistics of the
+files, and compares with rowtocol's answers to the texts.
+
+Conditions are only those that have one meaning: comparisons of a field with a constant that
+is a number, and what null, and, or and not make of them. Polars orders NaN after all numbers,
+so its filters leave NaN out. pyarrow skips a file by its bounds as if it had no NaN, also its
+own files, so no condition here is true of NaN.
+"""
+
+import datetime as dt
+import decimal
+import json
+import operator
+import random
+import sys
+
+import fastavro
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+import conditions
+from conditions import DAYS, INTS, LONG_DECIMALS, LONGS, RAWS, TEXTS, TIMES, UTC, UUIDS, sql_text
+
+OPERATORS = {"=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+FLOATING = ["f", "d", "od"]
+FLOATS = [0.0, 0.5, 1.0, -7.0, 100.25, 2.0**40, -1.5]
+CLOCKS = [dt.time(0), dt.time(12, 30), dt.time(23, 59, 59, 999000), dt.time(6)]
+
+
+def number(v):
+    return format(v, "f") if isinstance(v, decimal.Decimal) else repr(v)
+
+
+def quoted(v):
+    return f"'{v}'"
+
+
+def moment(v):
+    return f"'{v.isoformat()}{'Z' if v.tzinfo else ''}'".replace("+00:00", "")
+
+
+# Of each field: constants, and how the language writes them.
+FIELDS = {
+    **dict.fromkeys(["i", "oi", "pair.member0", "between"], (INTS, number)),
+    **dict.fromkeys(["l", "ol", "rec.x"], (LONGS, number)),
+    **dict.fromkeys(FLOATING, (FLOATS, number)),
+    **dict.fromkeys(["s", "os", "rec.os", "pair.member1"], (TEXTS, sql_text)),
+    **dict.fromkeys(["color", "ocolor"], (["RED", "GREEN", "BLUE"], sql_text)),
+    "raw": (RAWS, lambda v: f"x'{v.hex()}'"),
+    "four": ([bytes(4), b"\xff" * 4, b"\1\0\xff\0", b"\x80\0\0\0"], lambda v: f"x'{v.hex()}'"),
+    **dict.fromkeys(["day", "oday"], (DAYS, quoted)),
+    "clock": (CLOCKS, quoted),
+    **dict.fromkeys(["millis", "micros"], ([t.replace(tzinfo=UTC) for t in TIMES], moment)),
+    "local": (TIMES, moment),
+    "dec": (LONG_DECIMALS, number),
+    "money": ([v for v in LONG_DECIMALS if v == round(v, 2) and abs(v) < 10**9], number),
+    "uid": (list(map(str, UUIDS)), quoted),
+}
+NULLABLE = ["oi", "ol", "od", "os", "ocolor", "four", "oday", "micros", "money", "rec.x", "rec.os", "pair.member0", "pair.member1", "between"]
+NAMES = {"pair.member0": "pair.int", "pair.member1": "pair.string", "between": "`between`"}
+
+
+class Conditions:
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+
+    def condition(self, depth, negated=False):
+        kind = self.r.randrange(5) if depth else 4
+        if kind < 2:
+            word = ["and", "or"][kind]
+            (a, x), (b, y) = self.condition(depth - 1, negated), self.condition(depth - 1, negated)
+            return f"({a}) {word} ({b})", [word, x, y]
+        if kind == 2:
+            a, x = self.condition(depth - 1, True)
+            return f"not ({a})", ["not", x]
+        return self.leaf(negated)
+
+    def leaf(self, negated):
+        if self.r.random() < 0.2:
+            name = self.r.choice(NULLABLE)
+            return f"{NAMES.get(name, name)} is null", ["null", name]
+        name = self.r.choice([n for n in FIELDS if not negated or n not in FLOATING])
+        values, write = FIELDS[name]
+        field = NAMES.get(name, name)
+        i, k = self.r.randrange(len(values)), self.r.randrange(len(values))
+        if self.r.random() < 0.2:
+            return f"{field} in ({write(values[i])}, {write(values[k])})", ["or", ["=", name, i], ["=", name, k]]
+        op = self.r.choice([op for op in OPERATORS if op != "<>" or name not in FLOATING])
+        return f"{field} {op} {write(values[i])}", [op, name, i]
+
+
+class PyArrow:
+    def __init__(self, parts):
+        self.dataset = ds.dataset(parts)
+
+    def field(self, name):
+        return ds.field(*name.split("."))
+
+    def constant(self, name, value):
+        t = None
+        for n in name.split("."):
+            t = (self.dataset.schema if t is None else t).field(n).type
+        return pa.scalar(value, t)
+
+    def compare(self, op, name, value):
+        return OPERATORS[op](self.field(name), self.constant(name, value))
+
+    def select(self, condition):
+        return self.dataset.to_table(columns=["id"], filter=condition, use_threads=False)["id"].to_pylist()
+
+
+class Polars:
+    def __init__(self, parts):
+        self.frame = pl.scan_parquet(parts)
+        self.schema = self.frame.collect_schema()
+
+    def field(self, name):
+        first, *rest = name.split(".")
+        e = pl.col(first)
+        for n in rest:
+            e = e.struct.field(n)
+        return e
+
+    def compare(self, op, name, value):
+        field, t = self.field(name), self.schema[name.split(".")[0]]
+        constant = pl.lit(value, t if isinstance(t, pl.Decimal) else None)
+        e = OPERATORS[op](field, constant)
+        return e & field.is_not_nan() if ">" in op and "<" not in op and isinstance(value, float) else e
+
+    def select(self, condition):
+        return self.frame.filter(condition).select("id").collect()["id"].to_list()
+
+
+def filter_of(engine, tree):
+    kind, first, *rest = tree
+    if kind in ("and", "or"):
+        a, b = filter_of(engine, first), filter_of(engine, rest[0])
+        return a & b if kind == "and" else a | b
+    if kind == "not":
+        return ~filter_of(engine, first)
+    if kind == "null":
+        return engine.field(first).is_null()
+    return engine.compare(kind, first, FIELDS[first][0][rest[0]])
+
+
+def make(avro, path, seed, count):
+    rows = conditions.Make(int(seed))
+    with open(avro, "wb") as f:
+        fastavro.writer(f, fastavro.parse_schema(conditions.SCHEMA), map(rows.row, range(conditions.ROWS)), codec="deflate")
+    c = Conditions(int(seed) + 1)
+    made = [c.condition(c.r.randrange(4)) for _ in range(int(count))]
+    with open(path, "w") as f:
+        json.dump([(text, json.dumps(tree)) for text, tree in made], f)
+    return 0
+
+
+def judge(path, answers, *parts):
+    with open(path) as f, open(answers) as g:
+        asked, answered = json.load(f), json.load(g)
+    wrong = selected = 0
+    engines = [PyArrow(list(parts)), Polars(list(parts))]
+    for (ours, tree), want in zip(asked, answered, strict=True):
+        selected += 0 < len(want) < conditions.ROWS
+        for engine in engines:
+            got = sorted(engine.select(filter_of(engine, json.loads(tree))))
+            if got != want:
+                wrong += 1
+                if wrong <= 20:
+                    print(f"{type(engine).__name__}: {ours}\n  {len(got)} rows, and rowtocol has {len(want)}: {sorted(set(got) ^ set(want))[:3]}")
+    print(f"{len(asked)} conditions on {len(parts)} parts, of which {selected} select some rows: {wrong} differences")
+    return wrong > 0 or selected < len(asked) / 2
+
+
+if __name__ == "__main__":
+    sys.exit({"make": make, "judge": judge}[sys.argv[1]](*sys.argv[2:]))
