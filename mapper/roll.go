@@ -55,20 +55,27 @@ func (t *task) emitGroup() error {
 }
 
 // size returns an upper bound of the outputs: the size of stored blocks, and the
-// format's bound for blocks that are open or being encoded. open is the part of the bound
-// that the open blocks' values and levels account for.
-func (g *group) size() (size, open int64) {
-	size = g.rg.Size()
+// format's bound for blocks that are open or being encoded.
+func (g *group) size() int64 {
+	size := g.rg.Size()
 	for _, b := range g.t.encoders.begun() {
 		size += g.rg.Bound(b.col, b.block.Rows, len(b.block.Data), len(b.block.Lengths))
 	}
 	for i := range g.t.bufs.Cols {
 		data, lengths := g.t.bufs.Cols[i].Size()
-		n := g.rg.Bound(i, g.rows-g.t.bufs.Cols[i].FirstRow(), data, lengths)
-		size += n
-		open += n - g.rg.Bound(i, 0, 0, 0)
+		size += g.rg.Bound(i, g.rows-g.t.bufs.Cols[i].FirstRow(), data, lengths)
 	}
-	return size, open
+	return size
+}
+
+// openSize returns the part of size that the values and levels of open blocks account for. No
+// block may be in the encoders.
+func (g *group) openSize() int64 {
+	n := g.size() - g.rg.Size()
+	for i := range g.t.bufs.Cols {
+		n -= g.rg.Bound(i, 0, 0, 0)
+	}
+	return n
 }
 
 // GoesOn reports whether a row group that has reached its ceiling closes its open blocks and goes
@@ -93,18 +100,17 @@ func (g *group) full(rowBytes int) (bool, error) {
 	if g.perByte > 0 && g.upper <= ceiling {
 		return false, nil
 	}
-	if g.upper, _ = g.size(); g.upper <= ceiling {
+	if g.upper = g.size(); g.upper <= ceiling {
 		return false, nil
 	}
 	if err := g.storeAll(); err != nil {
 		return false, err
 	}
-	var open int64
-	if g.upper, open = g.size(); g.upper > ceiling && GoesOn(open, ceiling, len(g.t.bufs.Cols), g.t.cfg.BlockSize) {
+	if g.upper = g.size(); g.upper > ceiling && GoesOn(g.openSize(), ceiling, len(g.t.bufs.Cols), g.t.cfg.BlockSize) {
 		if err := g.closeAll(); err != nil {
 			return false, err
 		}
-		g.upper, _ = g.size()
+		g.upper = g.size()
 	}
 	return g.upper > ceiling, nil
 }

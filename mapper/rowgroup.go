@@ -48,7 +48,7 @@ func newGroup(t *task) (g *group, err error) {
 		if factor, ok := t.shredder.Growth(); ok {
 			g.perByte = int64(factor) * g.rg.Growth()
 		}
-		g.upper, _ = g.size()
+		g.upper = g.size()
 	}
 	if err != nil {
 		return nil, err

@@ -11,9 +11,13 @@ import (
 // sizeBound bounds the bytes that a raw block adds to a file. The bound does not depend on
 // other blocks, except that it is lower once the dictionary has ended.
 type sizeBound struct {
-	codec    format.CompressionCodec
-	def, rep int
-	kind     valueKind
+	kind  valueKind
+	codec format.CompressionCodec
+	per   int64 // compression adds up to one byte to each per bytes: see compressRatio
+	lists bool  // a row may have several values
+	// word is the most bytes of the levels in a word of a block's lengths. Without lists, bits is
+	// the most bits of the level of a row.
+	word, bits int64
 	// value is the most plain bytes of a value, without its bytes of data if hasData is set.
 	value   int64
 	hasData bool
@@ -36,7 +40,7 @@ const pageTables = 4 + // checksum
 	1 + 2*binary.MaxVarintLen32 + binary.MaxVarintLen64 // null page, lengths of bounds, null count
 
 func newSizeBound(c *groupColumn, limit int) sizeBound {
-	b := sizeBound{codec: c.codec, def: c.def, rep: c.rep, kind: c.kind, value: int64(c.kind.width())}
+	b := sizeBound{codec: c.codec, kind: c.kind, lists: c.rep > 0, bits: int64(width(c.def)) + 1, value: int64(c.kind.width())}
 	least := 4 // of a word
 	switch c.kind {
 	case texts:
@@ -60,11 +64,16 @@ func newSizeBound(c *groupColumn, limit int) sizeBound {
 		}
 		b.number = width(limit / (least + wordOverhead))
 	}
-	_, compression := compressRatio(c.codec)
+	per, compression := compressRatio(c.codec)
+	b.per = per
 	b.page = pageHeaderBound + compression + overhead + pageTables + 2*int64(c.boundSize()) +
 		1 + int64(encoding.HybridBound(1, 1, b.number)) + 1
-	for _, most := range []int{b.def, b.rep} {
-		b.page += 4 + 2*int64(encoding.HybridBound(1, 1, width(most)))
+	for _, most := range []int{c.def, c.rep} {
+		w := width(most)
+		b.page += 4 + 2*int64(encoding.HybridBound(1, 1, w))
+		if most > 0 {
+			b.word += int64(5 + (w+7)/8 + 2*(w+1))
+		}
 	}
 	b.page += b.page/32 + 1 // for compression
 	return b
@@ -107,7 +116,7 @@ func (b *sizeBound) values(rows int64, data, lengths int) int64 {
 	case presences:
 		n = int64(lengths) << 11
 	}
-	if b.rep == 0 {
+	if !b.lists {
 		n = min(n, rows)
 	}
 	return n
@@ -130,17 +139,10 @@ func (b *sizeBound) raw(rows int64, data, lengths int) int64 {
 }
 
 // levels returns the most bytes of levels.
-func (b *sizeBound) levels(rows int64, lengths int) (n int64) {
-	for _, most := range []int{b.def, b.rep} {
-		if most == 0 {
-			continue
-		}
-		w := int64(width(most))
-		each := int64(lengths) * (5 + (w+7)/8 + 2*(w+1))
-		if b.rep == 0 {
-			each = min(each, (rows*(w+1)+7)/8)
-		}
-		n += each
+func (b *sizeBound) levels(rows int64, lengths int) int64 {
+	n := int64(lengths) * b.word
+	if !b.lists {
+		n = min(n, (rows*b.bits+7)/8)
 	}
 	return n
 }
@@ -153,8 +155,7 @@ func (b *sizeBound) pages(rows, raw int64, lengths int) int64 {
 // block returns the bound of a block.
 func (b *sizeBound) block(rows int64, data, lengths int) int64 {
 	raw := b.raw(rows, data, lengths)
-	per, _ := compressRatio(b.codec)
-	return raw + raw/per + b.page +
+	return raw + raw/b.per + b.page +
 		(rows*b.page+maxPageRows-1)/maxPageRows + (int64(lengths)+1)*b.page/(maxPageEntries>>11) + raw*b.page/pageBytes + 1
 }
 
@@ -164,11 +165,7 @@ func (b *sizeBound) growth() int64 {
 	if b.hasData {
 		data++
 	}
-	length := int64(0)
-	for _, most := range []int{b.def, b.rep} {
-		w := int64(width(most))
-		length += 5 + (w+7)/8 + 2*(w+1)
-	}
+	length := b.word
 	if b.kind == presences {
 		length += 1<<8 + b.extra<<4
 	}
