@@ -246,10 +246,11 @@ func wantMail(t *testing.T, dir string, files ...string) {
 	python(t, "parquetmail.py", append([]string{dir}, files...)...)
 }
 
-// engineFaults returns what the engines find wrong, by the name of the file.
-func engineFaults(t *testing.T, converted []conversion) map[string][]parquetFault {
+// engineFaults returns what the engines find wrong, by the name of the file. times is the value of
+// --times, if it was given.
+func engineFaults(t *testing.T, converted []conversion, times ...string) map[string][]parquetFault {
 	t.Helper()
-	return parquetFaults(t, converted, []string{"RUST_BACKTRACE=0"}, "python/parquetfiles.py")
+	return parquetFaults(t, converted, []string{"RUST_BACKTRACE=0"}, "python/parquetfiles.py", times...)
 }
 
 // parquetFaults returns what a script finds wrong with a list of files, by the name of the

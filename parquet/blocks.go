@@ -42,7 +42,7 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 	}
 	for i := range blocks {
 		if !index.NullPages[i] {
-			blocks[i].Min, blocks[i].Max = boundOf(c.leaf, index.MinValues[i]), boundOf(c.leaf, index.MaxValues[i])
+			blocks[i].Min, blocks[i].Max = boundOf(c.leaf, index.MinValues[i], true), boundOf(c.leaf, index.MaxValues[i], false)
 		}
 	}
 	return blocks, nil
@@ -79,8 +79,9 @@ func bounded(l *leaf) bool {
 	return l.Type != column.Null && l.Type != column.Boolean && l.Symbols == nil && l.Logical != column.LogicalDecimal
 }
 
-// boundOf returns a bound as an encoded value of the column, or nil if it is no bound.
-func boundOf(l *leaf, b []byte) []byte {
+// boundOf returns a least or a greatest bound as an encoded value of the column, or nil if it is no
+// bound.
+func boundOf(l *leaf, b []byte, least bool) []byte {
 	switch size := l.width(); {
 	case size > 0 && len(b) != size:
 		return nil
@@ -89,7 +90,11 @@ func boundOf(l *leaf, b []byte) []byte {
 	case l.physical == parquet.Int32:
 		return binary.AppendVarint(nil, int64(int32(binary.LittleEndian.Uint32(b))))
 	case l.physical == parquet.Int64:
-		return binary.AppendVarint(nil, int64(binary.LittleEndian.Uint64(b)))
+		v, ok := l.unit.bound(int64(binary.LittleEndian.Uint64(b)), least)
+		if !ok || l.Type == column.Int && v != int64(int32(v)) {
+			return nil
+		}
+		return binary.AppendVarint(nil, v)
 	case isNaN(l, b):
 		return nil
 	}

@@ -80,6 +80,10 @@
 // rowtocol.avro.schema if the file leaves out parts of it or keeps them as bytes. The reader
 // maps this schema to the same tree and checks that the file has it.
 //
+// If times are stored in other types than those of the rows, rowtocol.times has the name of
+// these types: spark or iceberg. Then rowtocol.avro.schema has the schema of the rows, and
+// parquet.avro.schema that of the stored values. Readers multiply or divide by 1,000.
+//
 // # Bounds
 //
 // Bounds of pages and chunks are in the indexes and in the footer. Strings are cut to 64

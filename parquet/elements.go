@@ -59,14 +59,15 @@ func groupElement(name string, r format.FieldRepetitionType, t format.LogicalTyp
 	return e
 }
 
-// leafElement returns the element of a leaf. text reports whether the Avro type is string.
-func leafElement(l *leaf, name string, r format.FieldRepetitionType, text bool) format.SchemaElement {
+// leafElement returns the element of a leaf with the type of its stored values. text reports
+// whether the Avro type is string.
+func leafElement(l *leaf, stored *column.Column, name string, r format.FieldRepetitionType, text bool) format.SchemaElement {
 	e := format.SchemaElement{Name: name, Type: thrift.New(l.physical), RepetitionType: thrift.New(r)}
 	if l.size > 0 {
 		e.TypeLength.Set(int32(l.size))
 	}
 	if l.Type != column.Null {
-		annotate(&e, l.Column, text)
+		annotate(&e, stored, text)
 	}
 	return e
 }

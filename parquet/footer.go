@@ -17,8 +17,11 @@ const (
 	// schemaKey has, in the footer's metadata, the Avro schema of the rows as they are stored,
 	// for parquet-avro. It is left out if the file does not hold all of the rows' schema.
 	schemaKey = "parquet.avro.schema"
-	// rowsSchemaKey has the Avro schema of the rows if the file does not hold all of it.
+	// rowsSchemaKey has the Avro schema of the rows if the file does not hold all of it, or
+	// stores times otherwise.
 	rowsSchemaKey = "rowtocol.avro.schema"
+	// timesKey has the name of times if the file stores times otherwise.
+	timesKey = "rowtocol.times"
 )
 
 // trailer is the size of what follows the footer: its length, and the magic.
@@ -26,15 +29,22 @@ const trailer = 4 + len(magic)
 
 // newMetadata returns the footer without a row group and checksums.
 func (g *rowGroup) newMetadata(rows int64) *pq.FileMetaData {
-	key := schemaKey
-	if g.tree.partial {
-		key = rowsSchemaKey
-	}
 	m := &pq.FileMetaData{
 		Version: 1, Schema: g.tree.elements, NumRows: rows, CreatedBy: createdBy,
-		RowGroups:        []pq.RowGroup{},
-		KeyValueMetadata: []pq.KeyValue{{Key: key, Value: g.schema}},
-		ColumnOrders:     make([]pq.ColumnOrder, len(g.columns)),
+		RowGroups:    []pq.RowGroup{},
+		ColumnOrders: make([]pq.ColumnOrder, len(g.columns)),
+	}
+	pair := func(key, value string) {
+		m.KeyValueMetadata = append(m.KeyValueMetadata, pq.KeyValue{Key: key, Value: value})
+	}
+	if g.stored != "" {
+		pair(schemaKey, g.stored)
+	}
+	if g.tree.partial || g.tree.retimed {
+		pair(rowsSchemaKey, g.schema)
+	}
+	if g.tree.retimed {
+		pair(timesKey, g.tree.times.String())
 	}
 	for i := range m.ColumnOrders {
 		m.ColumnOrders[i].Value = new(pq.TypeDefinedOrder)

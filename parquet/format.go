@@ -34,6 +34,10 @@ func (adapter) Choices() []format.Choice {
 			Name: optionPageVersion, Default: pageVersions[0], Values: pageVersions,
 			Usage: "`version` of data pages: 1 or 2, which does not compress levels",
 		},
+		{
+			Name: optionTimes, Values: timesNames, Default: timesExact.String(),
+			Usage: "`types` of timestamps and times of day: exact, as in Avro; spark: timestamps in microseconds, and times of day as integers; iceberg: all but nanoseconds in microseconds",
+		},
 	}
 }
 
@@ -53,6 +57,9 @@ func (adapter) Describe(options json.RawMessage) string {
 	text := "compression " + o.compression()
 	if o.PageVersion > 1 {
 		text += fmt.Sprintf(", pages of version %d", o.PageVersion)
+	}
+	if t := o.times(); t != timesExact {
+		text += ", times " + t.String()
 	}
 	return text
 }

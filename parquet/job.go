@@ -137,6 +137,10 @@ func (j *encodeJob) locate(err error) error {
 	}
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		d.Column = j.c.Name
+		if v := (*valueError)(nil); errors.As(err, &v) {
+			d.Row = j.rowOf(v.value)
+			return d
+		}
 		return err
 	}
 	return fmt.Errorf("parquet: column %q: %w", j.c.Name, err)
@@ -174,7 +178,7 @@ func (s *scratch) number(j *encodeJob) error {
 	}
 	source := j.block.Data
 	if c.kind == ints || c.kind == longs {
-		if err := s.convert(c.kind); err != nil {
+		if err := s.convert(c); err != nil {
 			return err
 		}
 		source = s.plain
@@ -213,16 +217,12 @@ func (s *scratch) number(j *encodeJob) error {
 }
 
 // convert makes plain values of all ints or longs of the block.
-func (s *scratch) convert(k valueKind) (err error) {
+func (s *scratch) convert(c *groupColumn) (err error) {
 	n := 0
 	for i := range s.pages {
 		n += s.pages[i].values
 	}
-	if k == ints {
-		s.plain, s.leftAvro, err = encoding.AppendPlainInt32(s.plain[:0], s.leftAvro, n)
-	} else {
-		s.plain, s.leftAvro, err = encoding.AppendPlainInt64(s.plain[:0], s.leftAvro, n)
-	}
+	s.plain, err = s.convertNumbers(s.plain[:0], c, n)
 	s.leftPlain, s.converted = s.plain, true
 	return err
 }

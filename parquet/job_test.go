@@ -176,7 +176,7 @@ func TestEncodeDoesNotAllocate(t *testing.T) {
 		for _, codec := range testCodecs {
 			encodeOften(t, schema, rows, options{Compression: codec})
 		}
-		tree, err := newTree(schema)
+		tree, err := newTree(schema, timesExact)
 		testenv.Must(t, err)
 		l := &tree.leaves[0]
 		for _, e := range encodingNames(kindOf(l).encodings()) {

@@ -36,7 +36,7 @@ func sharedPageOf(t *testing.T, n int, value []byte) *loadedPage {
 // The text of an enum's values is decoded a few values at a time.
 func TestTextOfEnums(t *testing.T) {
 	symbol := strings.Repeat("a", 16<<10)
-	tree, err := newTree(`{"type":"record","name":"R","fields":[{"name":"e","type":{"type":"enum","name":"E","symbols":["` + symbol + `"]}}]}`)
+	tree, err := newTree(`{"type":"record","name":"R","fields":[{"name":"e","type":{"type":"enum","name":"E","symbols":["`+symbol+`"]}}]}`, timesExact)
 	testenv.Must(t, err)
 	for _, c := range []struct {
 		value string
@@ -165,7 +165,7 @@ func TestLongestWord(t *testing.T) {
 	for _, word := range []string{"a", "abc", "ab"} {
 		page.values = append(binary.LittleEndian.AppendUint32(page.values, uint32(len(word))), word...)
 	}
-	tree, err := newTree(`{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`)
+	tree, err := newTree(`{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`, timesExact)
 	testenv.Must(t, err)
 	v := newValueReader(&tree.leaves[0])
 	w, err := v.readDictionary(&page)

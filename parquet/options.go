@@ -27,6 +27,8 @@ type options struct {
 	Encodings map[string]string `json:"encodings,omitempty"`
 	// PageVersion is the version of data pages. 0 means the first of pageVersions.
 	PageVersion int `json:"page_version,omitempty"`
+	// Times is the name of times. Empty means the first.
+	Times string `json:"times,omitempty"`
 }
 
 // The options' names on the command line.
@@ -34,6 +36,7 @@ const (
 	optionCompression = "compression"
 	optionEncoding    = "encoding"
 	optionPageVersion = "page-version"
+	optionTimes       = "times"
 )
 
 // pageVersions are the versions of data pages that can be written, the default first.
@@ -59,6 +62,9 @@ func parseChoices(chosen map[string][]string) (o options, err error) {
 		} else if v != pageVersions[0] {
 			o.PageVersion, _ = strconv.Atoi(v)
 		}
+	}
+	for _, name := range chosen[optionTimes] {
+		o.Times = name
 	}
 	return o, errors.Join(append(errs, o.validate())...)
 }
@@ -102,7 +108,16 @@ func (o *options) validate() error {
 	if o.PageVersion != 0 {
 		check(optionPageVersion, "", strconv.Itoa(o.PageVersion), pageVersions)
 	}
+	if _, ok := timesNamed(o.Times); !ok {
+		errs = append(errs, fmt.Errorf("--%s %q is not one of %s", optionTimes, o.Times, strings.Join(timesNames, ", ")))
+	}
 	return errors.Join(errs...)
+}
+
+// times returns how to store times.
+func (o *options) times() times {
+	t, _ := timesNamed(o.Times) // validate checked the name
+	return t
 }
 
 // compression returns the name of the codec of columns that no option names.

@@ -93,10 +93,11 @@ func (p *part) reopen() (again *part, memory *column.Reservation, err error) {
 // use keeps what is needed of the footer.
 func (p *part) use(meta *parquet.FileMetaData) (err error) {
 	p.version, p.rows = int(meta.Version), meta.NumRows
-	if err := p.readMetadata(meta); err != nil {
+	stored, err := p.readMetadata(meta)
+	if err != nil {
 		return err
 	}
-	if p.tree, err = newTree(p.schema); err != nil {
+	if p.tree, err = newTree(p.schema, stored); err != nil {
 		damage.SetFile(err, p.file.Name())
 		return err
 	}
@@ -226,10 +227,13 @@ func (p *part) unmarshal(at int64, b []byte, v any, reserved *column.Reservation
 	return err
 }
 
-// readMetadata keeps the metadata, and finds the schema of the rows.
-func (p *part) readMetadata(meta *parquet.FileMetaData) error {
-	best := len(schemaKeys)
+// readMetadata keeps the metadata, and finds the schema of the rows, and how times are stored.
+func (p *part) readMetadata(meta *parquet.FileMetaData) (stored times, err error) {
+	best, known := len(schemaKeys), true
 	for _, kv := range meta.KeyValueMetadata {
+		if kv.Key == timesKey {
+			stored, known = timesNamed(kv.Value)
+		}
 		p.pairs = append(p.pairs, format.Metadata{Key: kv.Key, Value: []byte(kv.Value)})
 		if i := slices.Index(schemaKeys, kv.Key); i >= 0 && i < best {
 			best, p.schema = i, kv.Value
@@ -237,12 +241,16 @@ func (p *part) readMetadata(meta *parquet.FileMetaData) error {
 	}
 	//guard: refuses a file whose rows have no Avro schema
 	if best == len(schemaKeys) {
-		return damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "the footer has no Avro schema (%s)", schemaKey)
+		return stored, damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "the footer has no Avro schema (%s)", schemaKey)
+	}
+	//guard: refuses times in units that it does not know
+	if !known {
+		return stored, damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "the footer says that times are stored in another way than %s (%s)", strings.Join(timesNames, ", "), timesKey)
 	}
 	for i := range p.pairs {
 		p.pairs[i].Schema = p.pairs[i].Key == schemaKeys[best]
 	}
-	return nil
+	return stored, nil
 }
 
 // checkSchema compares the footer's schema with that of the Avro schema. Annotations may

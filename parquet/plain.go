@@ -32,8 +32,8 @@ func (s *scratch) appendPlain(j *encodeJob, p *page) (err error) {
 		j.addBoolBounds(s.leftAvro[:n])
 		s.leftAvro = s.leftAvro[n:]
 	case ints, longs:
-		if err := s.appendNumbers(j.c.kind, n); err != nil {
-			return err
+		if err := s.appendNumbers(j.c, n); err != nil {
+			return s.inPage(err, p)
 		}
 		j.addNumberBounds(s.body[at:])
 	case floats, doubles:
@@ -65,18 +65,32 @@ func (s *scratch) appendPlain(j *encodeJob, p *page) (err error) {
 }
 
 // appendNumbers appends ints or longs to the body.
-func (s *scratch) appendNumbers(k valueKind, n int) (err error) {
-	switch {
-	case s.converted:
-		size := n * k.width()
+func (s *scratch) appendNumbers(c *groupColumn, n int) (err error) {
+	if s.converted {
+		size := n * c.kind.width()
 		s.body = append(s.body, s.leftPlain[:size]...)
 		s.leftPlain = s.leftPlain[size:]
-	case k == ints:
-		s.body, s.leftAvro, err = encoding.AppendPlainInt32(s.body, s.leftAvro, n)
-	default:
-		s.body, s.leftAvro, err = encoding.AppendPlainInt64(s.body, s.leftAvro, n)
+		return nil
 	}
+	s.body, err = s.convertNumbers(s.body, c, n)
 	return err
+}
+
+// convertNumbers appends the next n ints or longs as plain values.
+func (s *scratch) convertNumbers(dst []byte, c *groupColumn, n int) (_ []byte, err error) {
+	if c.kind == ints {
+		dst, s.leftAvro, err = encoding.AppendPlainInt32(dst, s.leftAvro, n)
+		return dst, err
+	}
+	at := len(dst)
+	dst, s.leftAvro, err = encoding.AppendPlainInt64(dst, s.leftAvro, n)
+	if err != nil || c.unit == unitEqual {
+		return dst, err
+	}
+	if i := c.unit.store(dst[at:]); i >= 0 {
+		return dst, &valueError{i, c.unit.refused(dst[at+8*i:])}
+	}
+	return dst, nil
 }
 
 // appendSymbols appends symbols of an enum to the body.

@@ -13,7 +13,8 @@ import (
 // footer stay in memory.
 type rowGroup struct {
 	tree    *tree
-	schema  string
+	schema  string // of the rows
+	stored  string // the Avro schema of what the file holds, or "" if there is none
 	columns []groupColumn
 	// columnOf has, for each column of the mapping, the index of its column chunk in columns,
 	// or -1 for a column that other columns are below.
@@ -48,7 +49,7 @@ type groupColumn struct {
 }
 
 func newRowGroup(o *options, schema string, cols []column.Column, blockSize int) (*rowGroup, error) {
-	t, err := newTree(schema)
+	t, err := newTree(schema, o.times())
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +61,12 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 	if err != nil {
 		return nil, err
 	}
+	stored, err := t.storedSchema()
+	if err != nil {
+		return nil, err
+	}
 	g := &rowGroup{
-		tree: t, schema: schema, columns: make([]groupColumn, len(t.leaves)), columnOf: make([]int, len(cols)),
+		tree: t, schema: schema, stored: stored, columns: make([]groupColumn, len(t.leaves)), columnOf: make([]int, len(cols)),
 		begunRows: make([]int64, len(cols)), endedRows: make([]int64, len(cols)), growth: 1,
 	}
 	for i := range g.columnOf {

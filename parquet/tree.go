@@ -22,22 +22,26 @@ type tree struct {
 	// partial is set if the Parquet schema leaves out, or keeps as bytes, parts of the Avro
 	// schema: records without fields, and types that contain themselves.
 	partial bool
+	times   times
+	// retimed is set if a stored type differs from that of the rows because of times.
+	retimed bool
 }
 
 // leaf is a column chunk.
 type leaf struct {
-	*column.Column
-	number   int      // number of the column in the mapping
-	path     []string // names from the root to the leaf, without the root's name
-	physical format.Type
-	size     int // size of a FIXED_LEN_BYTE_ARRAY
-	def, rep int // level of a value, the highest in the file
+	*column.Column          // of the rows
+	unit           unit     // of the stored values
+	number         int      // number of the column in the mapping
+	path           []string // names from the root to the leaf, without the root's name
+	physical       format.Type
+	size           int // size of a FIXED_LEN_BYTE_ARRAY
+	def, rep       int // level of a value, the highest in the file
 	// presence is set for a column that has only levels. In the file, its values are true.
 	presence bool
 }
 
 // newTree returns the Parquet schema for an Avro schema.
-func newTree(schema string) (*tree, error) {
+func newTree(schema string, stored times) (*tree, error) {
 	parsed, err := shred.ParseSchema(schema)
 	if err != nil {
 		return nil, err
@@ -47,7 +51,7 @@ func newTree(schema string) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{mapping: m, leafOf: make([]int, len(m.Columns))}
+	t := &tree{mapping: m, leafOf: make([]int, len(m.Columns)), times: stored}
 	for i := range t.leafOf {
 		t.leafOf[i] = -1
 	}
@@ -212,29 +216,32 @@ func empty(p shred.Place) bool {
 
 // leaf adds the column chunk of a column with values.
 func (b *treeBuilder) leaf(number int, name string, r format.FieldRepetitionType, p shred.Place) {
-	l := b.newLeaf(number, name)
-	b.add(l, leafElement(l, name, r, p.Type().Kind == shred.KindString && !p.Raw()))
+	l, stored := b.newLeaf(number, name)
+	b.add(l, leafElement(l, stored, name, r, p.Type().Kind == shred.KindString && !p.Raw()))
 }
 
 // key adds the column chunk of a map's keys.
 func (b *treeBuilder) key(number int) {
-	l := b.newLeaf(number, "key")
-	b.add(l, leafElement(l, "key", format.Required, true))
+	l, stored := b.newLeaf(number, "key")
+	b.add(l, leafElement(l, stored, "key", format.Required, true))
 }
 
 // presence adds the column chunk of a column that has only lengths.
 func (b *treeBuilder) presence(number int, name string, r format.FieldRepetitionType) {
-	l := b.newLeaf(number, name)
+	l, stored := b.newLeaf(number, name)
 	l.presence, l.physical = true, format.Boolean
-	b.add(l, leafElement(l, name, r, false))
+	b.add(l, leafElement(l, stored, name, r, false))
 }
 
-func (b *treeBuilder) newLeaf(number int, name string) *leaf {
+// newLeaf returns a leaf, and the column of its stored values.
+func (b *treeBuilder) newLeaf(number int, name string) (l *leaf, stored *column.Column) {
 	c := &b.mapping.Columns[number]
-	l := &leaf{Column: c, number: number, def: int(c.Def), rep: int(c.Rep)}
+	stored = b.times.column(c)
+	b.retimed = b.retimed || stored != c
+	l = &leaf{Column: c, unit: unitOfStored(c, stored), number: number, def: int(c.Def), rep: int(c.Rep)}
 	l.path = append(append([]string(nil), b.path...), name)
-	l.physical, l.size = physicalOf(c)
-	return l
+	l.physical, l.size = physicalOf(stored)
+	return l, stored
 }
 
 func (b *treeBuilder) add(l *leaf, e format.SchemaElement) {

@@ -124,7 +124,7 @@ func TestTree(t *testing.T) {
  required INT32 i 0/0
 `, true},
 	} {
-		tree, err := newTree(`{"type":"record","name":"R","namespace":"n","fields":[` + test.fields + `]}`)
+		tree, err := newTree(`{"type":"record","name":"R","namespace":"n","fields":[`+test.fields+`]}`, timesExact)
 		testenv.Must(t, err)
 		if got, want := schemaText(tree), "n.R"+test.want; got != want {
 			t.Errorf("%s: got\n%swant\n%s", test.name, got, want)
@@ -142,7 +142,7 @@ func TestTree(t *testing.T) {
 
 // TestTreeOfOtherRows checks rows that are not records.
 func TestTreeOfOtherRows(t *testing.T) {
-	tree, err := newTree(`{"type":"array","items":"int"}`)
+	tree, err := newTree(`{"type":"array","items":"int"}`, timesExact)
 	testenv.Must(t, err)
 	if got := schemaText(tree); !strings.Contains(got, "repeated list") || len(tree.leaves) != 1 || tree.elements[0].NumChildren.V != 1 {
 		t.Error(got)

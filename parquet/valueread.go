@@ -197,7 +197,27 @@ func (v *valueReader) read(dst *column.Vector, n int) error {
 }
 
 // readNumbers appends numbers that are not in a dictionary.
-func (v *valueReader) readNumbers(dst *column.Vector, n int) (err error) {
+func (v *valueReader) readNumbers(dst *column.Vector, n int) error {
+	if v.leaf.unit == unitEqual {
+		return v.readStored(dst, n)
+	}
+	s := &v.scratch
+	for n > 0 {
+		some := min(n, levelWindow)
+		s.Longs = s.Longs[:0]
+		if err := v.readStored(s, some); err != nil {
+			return err
+		}
+		if err := v.leaf.appendRows(dst, s.Longs); err != nil {
+			return err
+		}
+		n -= some
+	}
+	return nil
+}
+
+// readStored appends stored numbers.
+func (v *valueReader) readStored(dst *column.Vector, n int) (err error) {
 	src := v.plain
 	switch v.coding {
 	case codedDelta:

@@ -152,9 +152,12 @@ func (v *valueVerifier) value(from *column.Vector, i int) []byte {
 		if v.leaf.Symbols != nil {
 			return []byte(v.leaf.Symbols[from.Ints[i]])
 		}
+		if v.leaf.physical == parquet.Int64 {
+			return binary.LittleEndian.AppendUint64(v.plain[:0], uint64(v.leaf.unit.toStored(int64(from.Ints[i]))))
+		}
 		return binary.LittleEndian.AppendUint32(v.plain[:0], uint32(from.Ints[i]))
 	case column.Long:
-		return binary.LittleEndian.AppendUint64(v.plain[:0], uint64(from.Longs[i]))
+		return binary.LittleEndian.AppendUint64(v.plain[:0], uint64(v.leaf.unit.toStored(from.Longs[i])))
 	case column.Float:
 		return binary.LittleEndian.AppendUint32(v.plain[:0], math.Float32bits(from.Floats[i]))
 	case column.Double:

@@ -131,7 +131,7 @@ type reference struct {
 
 func newReference(t testing.TB, schema string) *reference {
 	t.Helper()
-	tree, err := newTree(schema)
+	tree, err := newTree(schema, timesExact)
 	testenv.Must(t, err)
 	r := &reference{tree: tree, leafOf: map[int]int{}, entries: make([][]levelEntry, len(tree.leaves))}
 	for i := range tree.leaves {

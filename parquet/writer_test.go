@@ -59,7 +59,7 @@ func randomOptions(t testing.TB, r *rand.Rand, schema string, codecs []string) o
 	if r.IntN(2) == 0 {
 		return o
 	}
-	tree, err := newTree(schema)
+	tree, err := newTree(schema, timesExact)
 	testenv.Must(t, err)
 	o.Encodings = make(map[string]string)
 	for i := range tree.leaves {

@@ -1,11 +1,11 @@
 """Parquet files of rowtocol, read by pyarrow, DuckDB and Polars.
 
-parquetfiles.py LIST
+parquetfiles.py [TIMES] LIST
 
 Each line of LIST has the names of an Avro file and of the Parquet files of its rows, in
 order, separated by tabs. The values that each engine reads must be those that fastavro reads
 from the Avro file. pyarrow must also show the types, check the checksums of all pages, and
-find statistics that fit the values.
+find statistics that fit the values. TIMES is what --times was: exact, spark or iceberg.
 
 Each fault is a line: the number of a line of LIST, who found it, and what it is, separated by
 tabs. The last line counts what was compared.
@@ -42,6 +42,20 @@ COMPARED = {
 }
 
 
+# The types of stored times that differ from those of the rows, by --times.
+STORED = {
+    "exact": {},
+    "spark": {
+        "time-millis": "", "time-micros": "", "timestamp-millis": "timestamp-micros", "timestamp-nanos": "timestamp-micros",
+        "local-timestamp-millis": "local-timestamp-micros", "local-timestamp-nanos": "local-timestamp-micros",
+    },
+    "iceberg": {
+        "time-millis": "time-micros", "timestamp-millis": "timestamp-micros", "local-timestamp-millis": "local-timestamp-micros",
+    },
+}
+TIMES = "exact"
+
+
 class Fault(Exception):
     pass
 
@@ -63,7 +77,7 @@ def arrow_type(node):
             return pa.map_(pa.string(), arrow_field(*of.fields[1]))
         case List(of):
             return pa.list_(arrow_field("element", None, of))
-    kind, _, unit = node.logical.rpartition("-")
+    kind, _, unit = STORED[TIMES].get(node.logical, node.logical).rpartition("-")
     if node.logical == "decimal":
         return pa.decimal128(node.precision, node.scale)
     if node.logical == "date":
@@ -142,8 +156,7 @@ def compare_leaf(c, array):
     if pa.types.is_time(t) or pa.types.is_timestamp(t):
         kind, _, unit = node.logical.rpartition("-")
         expect(c.path, "type", "time" if pa.types.is_time(t) else "timestamp" if t.tz else "local-timestamp", kind)
-        scale = PER_SECOND[t.unit] / PER_SECOND[unit]
-        values = values if scale == 1 else [v * int(scale) if scale >= 1 else v * scale for v in values]
+        values = rescaled(values, PER_SECOND[t.unit], PER_SECOND[unit])
     expect(c.path, "is a date", pa.types.is_date(t), node.logical == "date")
     (comparable,) = [to for to, tests in COMPARED.items() if any(test(t) for test in tests)] or [None]
     if comparable is None:
@@ -156,6 +169,13 @@ def compare_leaf(c, array):
         expect_equal(c, array.cast(comparable).to_pylist(), want.to_pylist())
         raise Fault(f"{c.path}: values differ")
     return None
+
+
+def rescaled(values, to, unit):
+    """Values in other units, given as numbers per second."""
+    if to >= unit:
+        return [v * (to // unit) for v in values]
+    return [v / (unit // to) if v % (unit // to) else v // (unit // to) for v in values]
 
 
 def expect_equal(c, got, want):
@@ -205,6 +225,8 @@ def check_bounds(c, chunk):
     signed = c.node.logical == "decimal"
     if not s.has_min_max:
         return expect(c.path, "may have no bounds", signed or isinstance(values[0], bytes) and len(max(values)) > 64, True)
+    if to := STORED[TIMES].get(c.node.logical):
+        values = rescaled(values, *(PER_SECOND[l.rpartition("-")[2]] for l in (to, c.node.logical)))
     key = unscaled if signed else None
     check_bound(c, "minimum", s.min_raw, min(values, key=key))
     return check_bound(c, "maximum", s.max_raw, max(values, key=key))
@@ -291,7 +313,9 @@ class Judge:
         expect("Avro file", "rows that are in no part", len(list(rows)), 0)
 
 
-def main(path, engines):
+def main(path, engines, times="exact"):
+    global TIMES
+    TIMES = times
     judge = Judge(engines)
     with open(path) as f:
         lines = f.read().splitlines()
@@ -302,4 +326,5 @@ def main(path, engines):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:], {"pyarrow": PyArrow(), "DuckDB": DuckDB(), "Polars": Polars()})
+    *times, path = sys.argv[1:]
+    main(path, {"pyarrow": PyArrow(), "DuckDB": DuckDB(), "Polars": Polars()}, *times)

@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// timesEntry writes rows of all times, with nanoseconds that are whole microseconds.
+func timesEntry(t *testing.T) entry {
+	t.Helper()
+	var fields []string
+	for _, logical := range []string{"time-millis", "time-micros", "timestamp-millis", "timestamp-micros", "timestamp-nanos", "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos"} {
+		typ := "long"
+		if logical == "time-millis" {
+			typ = "int"
+		}
+		fields = append(fields, fmt.Sprintf(`{"name":"f%d","type":["null",{"type":%q,"logicalType":%q}]}`, len(fields), typ, logical))
+	}
+	const rows = 3000
+	var data []byte
+	for i := range int64(rows) {
+		for f := range int64(len(fields)) {
+			v := (i*7_777 + f) % 86_399_999 // a time of day in milliseconds
+			switch {
+			case i%11 == f:
+				data = append(data, 0)
+				continue
+			case f > 1:
+				v = (i - rows/2) * 987_654_321_000
+			}
+			data = varints(append(data, 2), v)
+		}
+	}
+	schema := `{"type":"record","name":"Times","fields":[` + strings.Join(fields, ",") + `]}`
+	return entry{file: "times.avro", path: writeAvro(t, "times", schema, block{rows, data}), rows: rows, class: "ok"}
+}
+
+// TestParquetTimes has engines read times in the types of Spark and Iceberg, and parquet-java in
+// the Avro types of these. cat must return the rows of the input.
+func TestParquetTimes(t *testing.T) {
+	needJava(t)
+	t.Parallel()
+	dir := t.TempDir()
+	entries := madeEntries(t, dir)
+	for _, c := range []struct {
+		times   string
+		entries []entry
+	}{
+		{"spark", []entry{timesEntry(t)}},
+		{"iceberg", []entry{timesEntry(t), entries[0], entries[1]}},
+	} {
+		converted := convertAll(t, c.entries, "--format=parquet", "--times="+c.times)
+		wantLimits(t, converted, engineFaults(t, converted, c.times))
+		wantWitnesses(t, converted)
+		for _, k := range converted {
+			wantRoundTrip(t, k)
+		}
+		if c.times == "spark" {
+			continue // no schema resolves nanoseconds to microseconds
+		}
+		java := []conversion{converted[0], converted[2]}
+		for i := range java {
+			file := filepath.Join(t.TempDir(), "stored.avsc")
+			must(t, os.WriteFile(file, []byte(storedSchema(t, java[i].parts[0])), 0o600))
+			java[i].path = toAvro(t, java[i].path, "--schema="+file)
+		}
+		wantLimits(t, java, javaFaults(t, java))
+	}
+	r := run(t, "convert", "--format=parquet", "--times=spark", entries[0].path, filepath.Join(dir, "refused"))
+	r.want(t, 3).wantComplaint(t, "all.avro", "column nanos", "row 0", "1700000000123456789 nanoseconds are not a whole number of microseconds")
+}
+
+// storedSchema returns the Avro schema that a part has for Java.
+func storedSchema(t *testing.T, part string) string {
+	t.Helper()
+	var report struct {
+		Result struct {
+			Metadata []struct{ Key, Value string }
+		}
+	}
+	must(t, json.Unmarshal([]byte(run(t, "inspect", "--json", part).want(t, 0).stdout), &report))
+	for _, m := range report.Result.Metadata {
+		if m.Key == "parquet.avro.schema" {
+			return m.Value
+		}
+	}
+	return ""
+}
