@@ -15,6 +15,14 @@ type Writer interface {
 	Memory(columns, blockSize int) int64
 }
 
+// Warner is a Writer of a format whose readers do not accept all schemas that it can store.
+type Warner interface {
+	Writer
+	// Warnings returns what these readers refuse or change in rows with an Avro schema, which is
+	// valid.
+	Warnings(schema string) []string
+}
+
 // ColumnWriter is a Writer of a format that keeps columns apart.
 type ColumnWriter interface {
 	Writer

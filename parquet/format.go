@@ -79,6 +79,9 @@ func (groupWriter) Layout() column.Layout { return column.Levels }
 
 func (groupWriter) RequiresUTF8() bool { return true }
 
+// Warnings names fields that readers mix up.
+func (groupWriter) Warnings(schema string) []string { return alikeFields(schema) }
+
 func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
 	return newRowGroup(&w.o, schema, cols, blockSize)
 }

@@ -60,7 +60,7 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.recursive, "recursive", "", "keep the recursive part of a schema as one column of Avro-encoded `bytes` (default: refuse such a schema)")
 	flags.StringVar(&f.schema, "schema", "", "resolve all rows to the Avro schema in this `file`, by Avro's rules: defaults, aliases and wider types")
 	flags.StringArrayVar(&o.Index, "index", nil, "make a key index on these `fields` for lookup: paths of simple fields, separated by commas; repeatable")
-	flags.BoolVar(&o.Strict, "strict", false, "if Java readers may refuse the schema, or an input has fields that the output lacks, fail instead of warning")
+	flags.BoolVar(&o.Strict, "strict", false, "if other readers may refuse the schema, or an input has fields that the output lacks, fail instead of warning")
 	flags.StringVar(&o.Copies, "copies", takeCopies, "what to do about an input with the same bytes as another input, or as an input that DEST has: take (convert it, with a warning), skip or refuse")
 	flags.BoolVar(&f.req.AllowEmpty, "allow-empty", false, "accept directories without an Avro file, and patterns without a match")
 	flags.BoolVar(&f.req.Incremental, "incremental", false, "convert only inputs that DEST does not have yet, as an increment next to what DEST holds")

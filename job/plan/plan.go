@@ -202,6 +202,9 @@ func completeOptions(o *manifest.Options) error {
 // mapColumns sets everything that follows from the schema of the rows.
 func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 	warnings := schema.Warnings()
+	if w, ok := s.writer.(format.Warner); ok {
+		warnings = append(slices.Clip(warnings), w.Warnings(schema.JSON())...)
+	}
 	s.Warnings = append(s.Warnings, warnings...)
 	if s.Request.Options.Strict && len(warnings) > 0 {
 		return s.schemaFault(fmt.Errorf("with --strict: %s", strings.Join(warnings, "; ")))
