@@ -168,6 +168,7 @@ func (j *encodeJob) addTextBounds(b *textBounds) {
 	if !b.any {
 		return
 	}
+	j.checkDecimals(b)
 	e, at := &j.pages[len(j.pages)-1], len(j.bounds)
 	var ok bool
 	if j.bounds, ok = appendLeast(j.bounds, b.order, b.min); ok {

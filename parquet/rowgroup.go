@@ -34,6 +34,7 @@ type groupColumn struct {
 	kind       valueKind
 	order      order
 	symbols    [][]byte // of an enum
+	decimals   *decimalRange
 	dictionary *dictionary
 	turns      turns
 	bound      sizeBound
@@ -89,6 +90,9 @@ func (c *groupColumn) init(l *leaf, o leafOptions, limit int) {
 	c.leaf, c.leafOptions, c.kind, c.order = l, o, kindOf(l), orderOf(l)
 	for _, s := range l.Symbols {
 		c.symbols = append(c.symbols, []byte(s))
+	}
+	if c.order == orderSigned {
+		c.decimals = newDecimalRange(c.Precision)
 	}
 	if c.encoding == pq.RLEDictionary {
 		c.dictionary = newDictionary(l, c.kind, c.symbols, limit)

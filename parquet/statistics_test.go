@@ -52,12 +52,12 @@ func TestOddStatistics(t *testing.T) {
 		} else {
 			row = binary.LittleEndian.AppendUint32(append(row, 2), math.Float32bits(float32(doubles[r.IntN(len(doubles))])))
 		}
-		number := make([]byte, r.IntN(9))
+		number := make([]byte, 1+r.IntN(8))
 		for i := range number {
 			number[i] = byte(r.Uint32())
 		}
 		row = appendText(row, string(number))
-		row = append(row, byte(r.Uint32()), byte(r.Uint32()), byte(r.Uint32()))
+		row = append(row, byte(r.IntN(2)-1), byte(r.Uint32()), byte(r.Uint32()))
 		row = append(row, byte(2*r.IntN(3)), byte(r.IntN(2)))
 		rows = append(rows, row)
 	}
