@@ -76,7 +76,7 @@ type groupWriter struct{ o partOptions }
 
 func (groupWriter) Layout() column.Layout { return column.Split }
 
-func (groupWriter) RequiresUTF8() bool { return false }
+func (groupWriter) InvalidText() column.InvalidText { return column.KeepInvalid }
 
 func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
 	return newRowGroup(&w.o, schema, cols, blockSize)

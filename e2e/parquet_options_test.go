@@ -90,3 +90,27 @@ func storedSchema(t *testing.T, part string) string {
 	}
 	return ""
 }
+
+// TestParquetReplacedText has engines read strings that were not UTF-8. Their values must be those
+// of a file that has U+FFFD in these places.
+func TestParquetReplacedText(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"m","type":{"type":"map","values":"string"}}]}`
+	file := func(name string, change func(string) string) entry {
+		var data []byte
+		const rows = 500
+		for i := range rows {
+			s := change(fmt.Sprintf("%d \xe9\xe8 caf\xe9 %s", i, strings.Repeat("\xff", i%3)))
+			data = append(sized(sized(varints(sized(data, s), 1), s), s), 0)
+		}
+		return entry{file: name, path: writeAvro(t, name, schema, block{rows, data}), rows: rows, class: "ok"}
+	}
+	latin := file("latin", func(s string) string { return s })
+	valid := file("valid", func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") })
+	converted := convertAll(t, []entry{latin}, "--format=parquet", "--invalid-utf8=replace")
+	run(t, "verify", converted[0].dest, "--against", latin.path).want(t, 0)
+	run(t, "verify", converted[0].dest, "--against", latin.path, "--require-complete").want(t, 6)
+	converted[0].path = valid.path
+	wantLimits(t, converted, engineFaults(t, converted))
+	wantRoundTrip(t, converted[0])
+}

@@ -28,8 +28,8 @@ type ColumnWriter interface {
 	Writer
 	// Layout returns how the shredder must arrange the blocks.
 	Layout() column.Layout
-	// RequiresUTF8 reports whether the format cannot hold strings that are not UTF-8.
-	RequiresUTF8() bool
+	// InvalidText returns what the shredder must do with strings that are not UTF-8.
+	InvalidText() column.InvalidText
 	// NewRowGroup starts a row group of the given columns. Blocks are closed when they have
 	// blockSize bytes before compression. schema is the rows' Avro schema as JSON.
 	// NewRowGroup fails if the options do not fit the columns.

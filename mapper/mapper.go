@@ -100,10 +100,10 @@ type Loss struct {
 type Stats struct {
 	Rows   int64
 	Losses []Loss
-	// InvalidUTF8 counts string values that are not UTF-8. They were copied
-	// unchanged. If the format requires UTF-8, the first one ends the task.
+	// InvalidUTF8 counts string values that are not UTF-8 and were copied unchanged. If the
+	// format refuses them, the first one ends the task.
 	InvalidUTF8 int64
-	// Inexact counts values that the resolution could not keep unchanged.
+	// Inexact counts values that the resolution or the format could not keep unchanged.
 	Inexact shred.Inexact
 }
 
@@ -126,8 +126,9 @@ func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) 
 		}
 	}
 	// Rows with such strings are not damaged, so the trial walk does not refuse them.
-	if w, ok := cfg.Writer.(format.ColumnWriter); ok && w.RequiresUTF8() {
-		t.shredder.RequireUTF8()
+	if w, ok := cfg.Writer.(format.ColumnWriter); ok {
+		t.invalid = w.InvalidText()
+		t.shredder.SetInvalid(t.invalid)
 	}
 	err := t.run(ctx)
 	return t.stats, err

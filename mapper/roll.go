@@ -18,7 +18,7 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 	}
 	g := t.group
 	if t.cfg.RowSink != nil {
-		if err := t.sink(datum); err != nil {
+		if err := t.sink(); err != nil {
 			return g.locate(err, &column.Block{FirstRow: g.rows, Rows: 1})
 		}
 	}

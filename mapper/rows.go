@@ -61,8 +61,7 @@ func (t *task) wholeRow(datum []byte, last *inputBlock) error {
 func (g *group) admit(datum []byte) error {
 	w := g.t.whole
 	for i := range w.fields {
-		from, to := g.t.shredder.Key(i)
-		w.fields[i] = datum[from:to]
+		w.fields[i] = g.t.shredder.Key(i)
 	}
 	key, ok := w.spec.Append(w.key[:0], w.fields)
 	w.key = key

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -34,7 +35,8 @@ type task struct {
 	given        Row           // the row that the sink gets
 	whole        *wholeRows    // nil if the format takes columns
 	openErr      error         // why no row group can be begun
-	undecoded    *inputBlock   // the block that the shredder waited for when the context ended
+	invalid      column.InvalidText
+	undecoded    *inputBlock // the block that the shredder waited for when the context ended
 	// sampled, if the task is a sample, replaces the spill: it has the sizes of each
 	// column.
 	sampled []SampleColumn
@@ -88,7 +90,11 @@ func (t *task) run(ctx context.Context) error {
 	for b := range in.order { // blocks that the shredder did not get
 		t.blocks.release(b)
 	}
-	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
+	if n := t.shredder.InvalidUTF8(); t.invalid == column.ReplaceInvalid {
+		t.stats.Inexact.Strings = n
+	} else {
+		t.stats.InvalidUTF8 = n
+	}
 	if err != nil {
 		t.workspace.close()
 		if t.group != nil {

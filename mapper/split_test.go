@@ -22,7 +22,7 @@ type split struct{}
 func (split) Memory(_, _ int) int64 { return 0 }
 func (split) Layout() column.Layout { return column.Split }
 
-func (split) RequiresUTF8() bool { return false }
+func (split) InvalidText() column.InvalidText { return column.KeepInvalid }
 
 // leveled is like split, but has the layout Levels.
 type leveled struct{ split }

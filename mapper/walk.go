@@ -114,12 +114,11 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder) error {
 }
 
 // sink passes the last shredded row to the sink.
-func (t *task) sink(datum []byte) error {
+func (t *task) sink() error {
 	r := &t.given
 	r.Group, r.Number = t.groups, t.group.rows
 	for i := range r.Keys {
-		from, to := t.shredder.Key(i)
-		r.Keys[i] = datum[from:to]
+		r.Keys[i] = t.shredder.Key(i)
 	}
 	return t.cfg.RowSink.Row(r)
 }

@@ -38,6 +38,10 @@ func (adapter) Choices() []format.Choice {
 			Name: optionTimes, Values: timesNames, Default: timesExact.String(),
 			Usage: "`types` of timestamps and times of day: exact, as in Avro; spark: timestamps in microseconds, and times of day as integers; iceberg: all but nanoseconds in microseconds",
 		},
+		{
+			Name: optionInvalidUTF8, Values: invalidUTF8Names, Default: invalidUTF8Names[0],
+			Usage: "what to do about strings that are not UTF-8: `refuse` them, or replace each run of invalid bytes by U+FFFD and count the strings",
+		},
 	}
 }
 
@@ -61,6 +65,9 @@ func (adapter) Describe(options json.RawMessage) string {
 	if t := o.times(); t != timesExact {
 		text += ", times " + t.String()
 	}
+	if o.invalidText() == column.ReplaceInvalid {
+		text += ", invalid UTF-8 replaced"
+	}
 	return text
 }
 
@@ -77,7 +84,7 @@ type groupWriter struct{ o options }
 
 func (groupWriter) Layout() column.Layout { return column.Levels }
 
-func (groupWriter) RequiresUTF8() bool { return true }
+func (w groupWriter) InvalidText() column.InvalidText { return w.o.invalidText() }
 
 // Warnings names fields that readers mix up.
 func (groupWriter) Warnings(schema string) []string { return alikeFields(schema) }

@@ -29,6 +29,8 @@ type options struct {
 	PageVersion int `json:"page_version,omitempty"`
 	// Times is the name of times. Empty means the first.
 	Times string `json:"times,omitempty"`
+	// InvalidUTF8 is one of invalidUTF8Names. Empty means the first.
+	InvalidUTF8 string `json:"invalid_utf8,omitempty"`
 }
 
 // The options' names on the command line.
@@ -37,10 +39,14 @@ const (
 	optionEncoding    = "encoding"
 	optionPageVersion = "page-version"
 	optionTimes       = "times"
+	optionInvalidUTF8 = "invalid-utf8"
 )
 
 // pageVersions are the versions of data pages that can be written, the default first.
 var pageVersions = []string{"1", "2"}
+
+// invalidUTF8Names are what can become of strings that are not UTF-8.
+var invalidUTF8Names = []string{"refuse", "replace"}
 
 // parseChoices returns the options chosen on the command line.
 func parseChoices(chosen map[string][]string) (o options, err error) {
@@ -65,6 +71,9 @@ func parseChoices(chosen map[string][]string) (o options, err error) {
 	}
 	for _, name := range chosen[optionTimes] {
 		o.Times = name
+	}
+	for _, name := range chosen[optionInvalidUTF8] {
+		o.InvalidUTF8 = name
 	}
 	return o, errors.Join(append(errs, o.validate())...)
 }
@@ -111,7 +120,18 @@ func (o *options) validate() error {
 	if _, ok := timesNamed(o.Times); !ok {
 		errs = append(errs, fmt.Errorf("--%s %q is not one of %s", optionTimes, o.Times, strings.Join(timesNames, ", ")))
 	}
+	if o.InvalidUTF8 != "" && !slices.Contains(invalidUTF8Names, o.InvalidUTF8) {
+		errs = append(errs, fmt.Errorf("--%s %q is not one of %s", optionInvalidUTF8, o.InvalidUTF8, strings.Join(invalidUTF8Names, ", ")))
+	}
 	return errors.Join(errs...)
+}
+
+// invalidText returns what becomes of strings that are not UTF-8.
+func (o *options) invalidText() column.InvalidText {
+	if o.InvalidUTF8 == invalidUTF8Names[1] {
+		return column.ReplaceInvalid
+	}
+	return column.RefuseInvalid
 }
 
 // times returns how to store times.

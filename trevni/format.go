@@ -105,7 +105,7 @@ type groupWriter struct{ o Options }
 
 func (groupWriter) Layout() column.Layout { return column.Interleaved }
 
-func (groupWriter) RequiresUTF8() bool { return false }
+func (groupWriter) InvalidText() column.InvalidText { return column.KeepInvalid }
 
 func (w groupWriter) NewRowGroup(schema string, cols []column.Column, _ int) (format.RowGroup, error) {
 	return newRowGroup(w.o, schema, cols)

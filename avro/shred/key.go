@@ -1,6 +1,8 @@
 package shred
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -30,11 +32,46 @@ func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
 	if c.levels {
 		ops = c.endRow(ops, m)
 	}
-	return &Shredder{ops: ops, bufs: bufs, growth: c.growth, unbounded: c.unbounded, places: make([]int, 2*len(keys))}
+	s := &Shredder{ops: ops, bufs: bufs, growth: c.growth, unbounded: c.unbounded, places: make([]int, 2*len(keys))}
+	for _, k := range keys {
+		s.keys = append(s.keys, k.node)
+	}
+	return s
 }
 
-// Key returns the position of the value of the field keys[i] in the datum of the last row.
-func (s *Shredder) Key(i int) (from, to int) { return s.places[2*i], s.places[2*i+1] }
+// Key returns the value of the field keys[i] in the last row, as Avro encodes it. A string that is
+// not UTF-8 is as the columns have it. The value must not be changed, and is valid as long as the
+// datum of the row.
+func (s *Shredder) Key(i int) []byte {
+	v := s.b[s.places[2*i]:s.places[2*i+1]]
+	if s.invalid != column.ReplaceInvalid {
+		return v
+	}
+	return replacedKey(s.keys[i], v)
+}
+
+// replacedKey returns the datum of a string, or of an optional one, with valid text.
+func replacedKey(n *Node, datum []byte) []byte {
+	n, null := n.Optional()
+	if n.Kind != KindString {
+		return datum
+	}
+	at := 0
+	if null >= 0 {
+		branch, size := binary.Varint(datum)
+		if int(branch) == null {
+			return datum
+		}
+		at = size
+	}
+	_, size := binary.Varint(datum[at:])
+	text := datum[at+size:]
+	if validUTF8(text) {
+		return datum
+	}
+	text = bytes.ToValidUTF8(text, replacement)
+	return append(binary.AppendVarint(bytes.Clone(datum[:at]), int64(len(text))), text...)
+}
 
 // keyStep finds the step of a field by its path from a record.
 func keyStep(s *step, path string) (*step, error) {

@@ -193,6 +193,8 @@ func TestInexactText(t *testing.T) {
 		"1 enum symbol became the schema's default":                          {EnumDefaults: 1},
 		"1 number was rounded":                                               {Rounded: 1},
 		"2 enum symbols became the schema's default, 3 numbers were rounded": {EnumDefaults: 2, Rounded: 3},
+		"1 string was not UTF-8 and got U+FFFD":                              {Strings: 1},
+		"4 numbers were rounded, 2 strings were not UTF-8 and got U+FFFD":    {Rounded: 4, Strings: 2},
 	} {
 		if n.String() != want {
 			t.Errorf("%q, want %q", n, want)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/rowtocol/rowtocol/format/damage"
 )
@@ -40,36 +41,36 @@ type Resolver struct {
 	shredded []byte // the row that Shred resolved
 }
 
-// Inexact counts values that a resolution could not keep unchanged.
+// Inexact counts values that a resolution, or the format of the columns, could not keep unchanged.
 type Inexact struct {
 	EnumDefaults int64 `json:"enum_defaults,omitempty"` // symbols that the reader's enum lacks, replaced by its default
 	Rounded      int64 `json:"rounded,omitempty"`       // numbers that a float or a double does not hold exactly
+	Strings      int64 `json:"strings,omitempty"`       // strings that were not UTF-8: see column.ReplaceInvalid
 }
 
 // Values returns the number of all such values.
-func (i Inexact) Values() int64 { return i.EnumDefaults + i.Rounded }
+func (i Inexact) Values() int64 { return i.EnumDefaults + i.Rounded + i.Strings }
 
 // String describes how the values changed.
 func (i Inexact) String() string {
-	symbols, numbers := fmt.Sprintf("%d enum symbols became the schema's default", i.EnumDefaults), fmt.Sprintf("%d numbers were rounded", i.Rounded)
-	if i.EnumDefaults == 1 {
-		symbols = "1 enum symbol became the schema's default"
+	var changes []string
+	add := func(n int64, one, many string) {
+		switch {
+		case n == 1:
+			changes = append(changes, "1 "+one)
+		case n > 1:
+			changes = append(changes, fmt.Sprintf("%d %s", n, many))
+		}
 	}
-	if i.Rounded == 1 {
-		numbers = "1 number was rounded"
-	}
-	switch {
-	case i.Rounded == 0:
-		return symbols
-	case i.EnumDefaults == 0:
-		return numbers
-	}
-	return symbols + ", " + numbers
+	add(i.EnumDefaults, "enum symbol became the schema's default", "enum symbols became the schema's default")
+	add(i.Rounded, "number was rounded", "numbers were rounded")
+	add(i.Strings, "string was not UTF-8 and got U+FFFD", "strings were not UTF-8 and got U+FFFD")
+	return strings.Join(changes, ", ")
 }
 
 // Plus returns the sum of two counts.
 func (i Inexact) Plus(other Inexact) Inexact {
-	return Inexact{i.EnumDefaults + other.EnumDefaults, i.Rounded + other.Rounded}
+	return Inexact{i.EnumDefaults + other.EnumDefaults, i.Rounded + other.Rounded, i.Strings + other.Strings}
 }
 
 // TakeInexact returns the counts since its last call. They are zero for a nil Resolver.

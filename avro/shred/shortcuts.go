@@ -54,14 +54,14 @@ func (s *Shredder) run(ops []op, p, n int) int {
 					size := int(w[0]/2) + 1
 					if size <= 16 && ascii(w, size) {
 						o.buf.AppendHead((*[16]byte)(w), size)
-					} else {
-						o.buf.AppendShort(b[p:p+short], size)
-						if !validUTF8(b[p+1:p+size]) && !s.countInvalid(p) {
-							return s.failed(o)
-						}
+						p += size
+						continue
 					}
-					p += size
-					continue
+					if validUTF8(b[p+1 : p+size]) {
+						o.buf.AppendShort(b[p:p+short], size)
+						p += size
+						continue
+					}
 				}
 			case opBoolean:
 				if w[0] <= 1 {

@@ -3,6 +3,8 @@ package shred
 import (
 	"encoding/binary"
 	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // high has the top bit of each byte: it is 0 in ASCII and set in all but a varint's
@@ -41,4 +43,47 @@ func validUTF8(b []byte) bool {
 func ascii(b []byte, size int) bool {
 	return binary.LittleEndian.Uint64(b)&high&(1<<(8*uint(size))-1) == 0 &&
 		binary.LittleEndian.Uint64(b[8:])&high&(1<<(8*uint(max(size-8, 0)))-1) == 0
+}
+
+// replacement replaces each run of invalid bytes, as in bytes.ToValidUTF8.
+var replacement = []byte("\uFFFD")
+
+// appendReplaced appends a string that is not UTF-8. The string is at most twice as long then.
+func appendReplaced(buf *column.Buffer, value []byte) {
+	size := 0
+	for left := value; len(left) > 0; {
+		valid, runs := 0, 0
+		valid, runs, left = cutInvalid(left)
+		size += valid + runs*len(replacement)
+	}
+	buf.AppendVarint(int64(size))
+	for left := value; len(left) > 0; {
+		valid, runs, rest := cutInvalid(left)
+		buf.Append(left[:valid])
+		if runs > 0 {
+			buf.Append(replacement)
+		}
+		left = rest
+	}
+}
+
+// cutInvalid returns how many bytes b begins with that are UTF-8, whether a run of invalid bytes
+// follows (1) or not (0), and what is after that.
+func cutInvalid(b []byte) (valid, runs int, rest []byte) {
+	invalid := func(i int) bool {
+		r, n := utf8.DecodeRune(b[i:])
+		return r == utf8.RuneError && n == 1
+	}
+	for valid < len(b) && !invalid(valid) {
+		_, n := utf8.DecodeRune(b[valid:])
+		valid += n
+	}
+	at := valid
+	for at < len(b) && invalid(at) {
+		at++
+	}
+	if at > valid {
+		runs = 1
+	}
+	return valid, runs, b[at:]
 }

@@ -19,12 +19,13 @@ type Shredder struct {
 	growth    int
 	unbounded bool
 	b         []byte
-	ahead     []byte // b, or nil to take no shortcuts (see shortcuts.go)
-	empty     int    // number of items without bytes in the current row
-	allEmpty  int64  // number of items without bytes in earlier rows
-	places    []int  // begin and end of each key in the last row
+	ahead     []byte  // b, or nil to take no shortcuts (see shortcuts.go)
+	empty     int     // number of items without bytes in the current row
+	allEmpty  int64   // number of items without bytes in earlier rows
+	places    []int   // begin and end of each key in the last row
+	keys      []*Node // the types of keys
 	badUTF8   int64
-	textOnly  bool // a string that is not UTF-8 is an error
+	invalid   column.InvalidText // what becomes of strings that are not UTF-8
 	err       *damage.Error
 	bufs      *column.Buffers
 }
@@ -35,22 +36,27 @@ func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 	return newShredder(m, bufs, nil)
 }
 
-// InvalidUTF8 returns the number of string values so far that are not UTF-8. They are
-// copied unchanged.
+// InvalidUTF8 returns the number of string values so far that are not UTF-8.
 func (s *Shredder) InvalidUTF8() int64 { return s.badUTF8 }
 
-// RequireUTF8 makes Row fail at a string that is not UTF-8.
-func (s *Shredder) RequireUTF8() { s.textOnly = true }
+// SetInvalid sets what becomes of strings that are not UTF-8. The default is KeepInvalid. With
+// RefuseInvalid, Row fails.
+func (s *Shredder) SetInvalid(i column.InvalidText) { s.invalid = i }
 
-// countInvalid counts a string at p that is not UTF-8. It returns false with the error set if
-// such strings are refused.
-func (s *Shredder) countInvalid(p int) bool {
+// copyInvalid counts a string that is not UTF-8, whose length and bytes are from p to end. It
+// returns end, or -1 with the error set if such strings are refused.
+func (s *Shredder) copyInvalid(buf *column.Buffer, p int, value []byte, end int) int {
 	s.badUTF8++
+	switch s.invalid {
 	//guard: refuses a string that the format cannot hold
-	if s.textOnly {
-		s.fail(damage.Unsupported, p, "a string is not UTF-8, which the format requires")
+	case column.RefuseInvalid:
+		return s.fail(damage.Unsupported, p, "a string is not UTF-8, which the format requires")
+	case column.ReplaceInvalid:
+		appendReplaced(buf, value)
+	default:
+		buf.AppendSized(value)
 	}
-	return !s.textOnly
+	return end
 }
 
 // EmptyItems returns the number of array items so far that took no bytes. A row of a few
@@ -281,8 +287,8 @@ func (s *Shredder) copySized(buf *column.Buffer, p int, text bool) int {
 	}
 	end := start + int(n)
 	value := s.b[start:end]
-	if text && !validUTF8(value) && !s.countInvalid(p) {
-		return -1
+	if text && !validUTF8(value) {
+		return s.copyInvalid(buf, p, value, end)
 	}
 	if start-p > 1 && s.b[start-1] == 0 {
 		buf.AppendSized(value)

@@ -102,7 +102,10 @@ type Comparer struct {
 	// AnyOrder says that the columns have the rows of all inputs in another order. Then
 	// the number and the contents of all rows are compared, in bounded memory. The result
 	// does not say which rows differ.
-	AnyOrder  bool
+	AnyOrder bool
+	// ValidText says that the columns may have U+FFFD in place of each run of bytes that are not
+	// UTF-8. Then strings of the inputs are compared after the same replacement.
+	ValidText bool
 	want, got rowSet
 	by        string // name of the decoder of the rows in want and got
 	mixed     bool   // rows of several decoders are in want and got
@@ -248,6 +251,9 @@ func (c *Comparer) check(name string, row int64, want any, datum []byte, by deco
 			c.tally(want, got, by)
 			d = Difference{}
 		default:
+			if c.ValidText {
+				want = validText(want)
+			}
 			path, w, g, same := differ("", want, got)
 			if d = (Difference{Input: name, Row: row, Path: path, Want: render(w), Got: render(g)}); same {
 				d = Difference{}

@@ -41,7 +41,7 @@ func (f *verifyCommand) verifyAgainst(ctx context.Context, l *dataset.Listing, r
 	p, stop := f.startProgress(ctx)
 	defer stop()
 	w := witness.New(rows)
-	w.AnyOrder = r.sorted
+	w.AnyOrder, w.ValidText = r.sorted, r.Inexact.Strings > 0
 	w.Progress = func(n int64) { p.setOf(n, rows.Stats().BytesRead, n, r.Rows) }
 	for i := range inputs {
 		err := f.compareInput(ctx, w, &inputs[i], schema, int64(f.maxBlock))

@@ -30,3 +30,26 @@ func TestOddDecimals(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--format", "parquet", "--schema", "plain.avsc", "a.avro", "out").want(t, 0, "2 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0, "2 rows of 1 input are equal")
 }
+
+// TestReplacedUTF8 checks that --invalid-utf8 replace counts the strings that it changes, that keys
+// of an index change with them, and that verify accepts exactly this change.
+func TestReplacedUTF8(t *testing.T) {
+	dir := t.TempDir()
+	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"int"},{"name":"name","type":["null","string"]}]}`
+	avroRows(t, dir+"/a.avro", schema, []byte("\x02\x02\x02a"), []byte("\x04\x02\x06a\xff\xff"), []byte("\x06\x00"), []byte("\x08\x02\x02\xff"))
+	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
+	const changed = "2 strings were not UTF-8 and got U+FFFD"
+	run("convert", "--format", "parquet", "--invalid-utf8", "replace", "--index", "name", "--json", "a.avro", "out").
+		want(t, 0, `"strings": 2`, "values changed: "+changed)
+	run("convert", "--format", "parquet", "--invalid-utf8", "replace", "--index", "name", "a.avro", "out").want(t, 0, "already")
+	run("cat", "out").want(t, 0, `{"id":2,"name":"a`+"\uFFFD"+`"}`, `{"id":4,"name":"`+"\uFFFD"+`"}`)
+	run("lookup", "out", "a\uFFFD").want(t, 0, `"id":2`)
+	run("verify", "out").want(t, 0)
+	run("verify", "out", "--against", "a.avro").want(t, 0, "4 rows of 1 input are equal", changed)
+	run("verify", "out", "--against", "a.avro", "--require-complete").want(t, 6, "2 values", changed)
+	run("convert", "--format", "parquet", "--invalid-utf8", "keep", "a.avro", "other").want(t, 1, "keep", "is not one of refuse, replace")
+	run("convert", "--invalid-utf8", "replace", "a.avro", "other").want(t, 1, "--invalid-utf8 is not an option of the format trevni")
+
+	avroRows(t, dir+"/a.avro", schema, []byte("\x02\x02\x02a"), []byte("\x04\x02\x06b\xff\xff"), []byte("\x06\x00"), []byte("\x08\x02\x02\xff"))
+	run("verify", "out", "--against", "a.avro").want(t, 6)
+}

@@ -44,9 +44,9 @@ Before you delete inputs, run verify with --require-complete. The exit code is
 then also 6 if rows were not compared, if INPUT has files that the output was
 not made from, if the output lacks damaged ranges that --on-damage left out, if
 it lacks fields, if values have another meaning than in INPUT, or if values are
-not exact (rounded, or replaced by an enum's default). Without
---require-complete, verify reports these cases, and they do not change the exit
-code.`
+not exact (rounded, replaced by an enum's default, or changed by --invalid-utf8
+replace). Without --require-complete, verify reports these cases, and they do
+not change the exit code.`
 
 // verifyCommand is rowtocol verify.
 type verifyCommand struct {

@@ -106,6 +106,16 @@ func (c *Column) Meaning() string {
 	return ""
 }
 
+// InvalidText is what becomes of strings that are not UTF-8.
+type InvalidText uint8
+
+// InvalidText can be kept or refused. Or U+FFFD can replace each run of invalid bytes.
+const (
+	KeepInvalid InvalidText = iota
+	RefuseInvalid
+	ReplaceInvalid
+)
+
 // Layout is how a Buffer arranges lengths and booleans.
 type Layout uint8
 

@@ -77,8 +77,7 @@ func keysOf(ctx context.Context, fields string, parts []manifest.Part, rows Rows
 				bufs.Reset()
 			}
 			for i := range values {
-				from, to := shredder.Key(i)
-				values[i] = datum[from:to]
+				values[i] = shredder.Key(i)
 			}
 			var ok bool
 			if key, ok = spec.Append(key[:0], values); !ok {

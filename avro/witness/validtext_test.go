@@ -1,0 +1,40 @@
+package witness
+
+import (
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
+
+// With ValidText, columns have U+FFFD where a string is not UTF-8, and only there.
+func TestValidText(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"u","type":["null","string"]},
+		{"name":"l","type":{"type":"array","items":"string"}},{"name":"m","type":{"type":"map","values":"string"}},{"name":"b","type":"bytes"}]}`
+	row := func(s string, b byte) any {
+		return map[string]any{"s": s, "u": map[string]any{"string": s}, "l": []any{s, "a"}, "m": map[string]any{s: s}, "b": []byte{b}}
+	}
+	rows := []any{row("x\xff\xfe", 0xff)}
+	in := input(ocfFile(t, schema, "null", rows), data(t, schema, rows))
+	for _, c := range []struct {
+		columns   string
+		bytes     byte
+		validText bool
+		different int64
+	}{
+		{"x\xff\xfe", 0xff, false, 0},
+		{"x\uFFFD", 0xff, false, 1},
+		{"x\uFFFD", 0xff, true, 0},
+		{"x\uFFFD\uFFFD", 0xff, true, 1},
+		{"x\xff\xfe", 0xff, true, 1},
+		{"x\uFFFD", 0xfe, true, 1},
+	} {
+		w := New(&list{rows: data(t, schema, []any{row(c.columns, c.bytes)})})
+		w.ValidText = c.validText
+		testenv.Must(t, w.Input(t.Context(), in))
+		r, err := w.End(t.Context())
+		testenv.Must(t, err)
+		if r.Different != c.different || r.Compared != 1 {
+			t.Errorf("%+v: %+v", c, r)
+		}
+	}
+}
