@@ -114,3 +114,33 @@ func TestParquetReplacedText(t *testing.T) {
 	wantLimits(t, converted, engineFaults(t, converted))
 	wantRoundTrip(t, converted[0])
 }
+
+// TestParquetSortedRows has pyarrow find the columns by which rows are sorted, and engines read
+// such files.
+func TestParquetSortedRows(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"o","type":["null","long"]}]}`
+	var data []byte
+	const rows = 4000
+	for i := range int64(rows) {
+		data = sized(data, fmt.Sprintf("%05d", i/7))
+		if i%7 < 2 {
+			data = append(data, 0)
+		} else {
+			data = varints(append(data, 2), i%7)
+		}
+	}
+	e := entry{file: "sorted", path: writeAvro(t, "sorted", schema, block{rows, data}), rows: rows, class: "ok"}
+	converted := convertAll(t, []entry{e}, "--format=parquet", "--sorted-by=s,o", "--compression=none", "--row-group-size=8KiB", "--block-size=1KiB")
+	if len(converted[0].parts) < 2 {
+		t.Errorf("%d parts", len(converted[0].parts))
+	}
+	wantLimits(t, converted, engineFaults(t, converted))
+	const program = "import sys, pyarrow.parquet as pq\nfor p in sys.argv[1:]: print(pq.read_metadata(p).row_group(0).sorting_columns)"
+	for line := range strings.Lines(pythonWith(t, nil, "-c", append([]string{program}, converted[0].parts...)...)) {
+		const want = "(SortingColumn(column_index=0, descending=False, nulls_first=True), SortingColumn(column_index=1, descending=False, nulls_first=True))"
+		if strings.TrimSpace(line) != want {
+			t.Errorf("pyarrow finds the columns %s", line)
+		}
+	}
+}

@@ -36,6 +36,15 @@ type ColumnWriter interface {
 	NewRowGroup(schema string, cols []column.Column, blockSize int) (RowGroup, error)
 }
 
+// SortedWriter is a ColumnWriter of row groups whose rows may have to be sorted.
+type SortedWriter interface {
+	ColumnWriter
+	// SortedBy returns the paths of the fields by which the rows of a row group must ascend,
+	// nulls first. Rows that are equal in the first field must ascend by the next one. Without
+	// fields, rows may have any order. Package rowkey defines the order of values.
+	SortedBy() []string
+}
+
 // Group is the state of one row group. Its methods are called by one goroutine at a
 // time. Only EncodeJob.Encode runs on other goroutines.
 type Group interface {

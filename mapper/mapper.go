@@ -119,11 +119,9 @@ func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) 
 		defer cfg.Workspaces.Close()
 	}
 	t := newTask(&cfg, sources, emit)
-	if cfg.RowSink != nil {
-		if err := t.openSink(); err != nil {
-			cfg.Workspaces.release(t.workspace)
-			return Stats{}, err
-		}
+	if err := t.openKeys(); err != nil {
+		cfg.Workspaces.release(t.workspace)
+		return Stats{}, err
 	}
 	// Rows with such strings are not damaged, so the trial walk does not refuse them.
 	if w, ok := cfg.Writer.(format.ColumnWriter); ok {

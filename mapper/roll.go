@@ -1,6 +1,11 @@
 package mapper
 
-import "github.com/rowtocol/rowtocol/format/column"
+import (
+	"errors"
+
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+)
 
 // maxGroupRows bounds the rows of a row group. If the format takes columns, array items
 // without bytes count as rows. At this number the row group ends, even if it is smaller
@@ -17,9 +22,14 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 		return t.wholeRow(datum, last)
 	}
 	g := t.group
+	if t.ascending != nil {
+		if err := t.ascending.check(t.shredder, g.rows == 0); err != nil {
+			return g.locateRow(err)
+		}
+	}
 	if t.cfg.RowSink != nil {
 		if err := t.sink(); err != nil {
-			return g.locate(err, &column.Block{FirstRow: g.rows, Rows: 1})
+			return g.locateRow(err)
 		}
 	}
 	if last != nil {
@@ -40,6 +50,14 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 		return err
 	}
 	return t.emitGroup()
+}
+
+// locateRow adds the place in the input to an error about the last row.
+func (g *group) locateRow(err error) error {
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		d.Row = g.rows
+	}
+	return g.locate(err, &column.Block{FirstRow: g.rows, Rows: 1})
 }
 
 // emitGroup finishes and emits a full row group. It sets More, because further rows may

@@ -7,7 +7,6 @@ import (
 	"github.com/rowtocol/rowtocol/avro/rowkey"
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -73,11 +72,8 @@ func (g *group) admit(datum []byte) error {
 	} else {
 		err = g.whole.Admit(key, datum)
 	}
-	if d := (*damage.Error)(nil); errors.As(err, &d) {
-		d.Row = g.rows
-	}
 	if err != nil {
-		return g.locate(err, &column.Block{FirstRow: g.rows, Rows: 1})
+		return g.locateRow(err)
 	}
 	if g.t.sampled != nil {
 		c := &g.t.sampled[0]

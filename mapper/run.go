@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
@@ -33,6 +34,7 @@ type task struct {
 	growth       damage.Growth // growth of the current source
 	growing      string        // name of the current source
 	given        Row           // the row that the sink gets
+	ascending    *ascending    // nil if rows may have any order
 	whole        *wholeRows    // nil if the format takes columns
 	openErr      error         // why no row group can be begun
 	invalid      column.InvalidText
@@ -58,11 +60,23 @@ func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
 	return t
 }
 
-// openSink makes a shredder that finds the keys for the sink.
-func (t *task) openSink() (err error) {
-	keys := t.cfg.RowSink.Keys()
-	t.given.Keys = make([][]byte, len(keys))
-	t.shredder, err = shred.NewKeyShredder(t.cfg.Mapping, t.bufs, keys)
+// openKeys makes a shredder that finds the keys for the sink, and the fields by which rows must be
+// sorted.
+func (t *task) openKeys() (err error) {
+	var keys []string
+	if t.cfg.RowSink != nil {
+		keys = t.cfg.RowSink.Keys()
+		t.given.Keys = make([][]byte, len(keys))
+	}
+	if w, ok := t.cfg.Writer.(format.SortedWriter); ok && len(w.SortedBy()) > 0 {
+		if t.ascending, err = newAscending(t.cfg.Mapping.Schema, w.SortedBy(), len(keys)); err != nil {
+			return err
+		}
+		keys = append(slices.Clip(keys), w.SortedBy()...)
+	}
+	if len(keys) > 0 {
+		t.shredder, err = shred.NewKeyShredder(t.cfg.Mapping, t.bufs, keys)
+	}
 	return err
 }
 

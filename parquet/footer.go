@@ -57,7 +57,8 @@ func (g *rowGroup) fixedSize() (int64, error) {
 	var s seals
 	footer, err := s.seal(g.newMetadata(1 << 62))
 	// The row group's own fields, and the length of the table of checksums, which is text.
-	return int64(len(magic)+len(footer)+trailer) + 4*(1+binary.MaxVarintLen64) + 20 + 20, err
+	const sorting = 1 + binary.MaxVarintLen32 + 3 // a column by which rows are sorted
+	return int64(len(magic)+len(footer)+trailer+len(g.sorting)*sorting) + 7 + 4*(1+binary.MaxVarintLen64) + 20 + 20, err
 }
 
 // tables returns the most bytes that a column chunk adds to the indexes, the checksums and the
@@ -146,7 +147,7 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 
 // finishChunks adds the column chunks and their indexes to the file.
 func (g *rowGroup) finishChunks(a *assembly, rows int64) (pq.RowGroup, error) {
-	group := pq.RowGroup{Columns: make([]pq.ColumnChunk, len(g.columns)), NumRows: rows, FileOffset: a.size}
+	group := pq.RowGroup{Columns: make([]pq.ColumnChunk, len(g.columns)), NumRows: rows, FileOffset: a.size, SortingColumns: g.sorting}
 	starts := make([]int64, len(g.columns)) // of the data pages
 	sums := make([]uint32, len(g.columns))  // checksums of the headers of dictionary pages
 	for i := range g.columns {

@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
@@ -42,6 +43,10 @@ func (adapter) Choices() []format.Choice {
 			Name: optionInvalidUTF8, Values: invalidUTF8Names, Default: invalidUTF8Names[0],
 			Usage: "what to do about strings that are not UTF-8: `refuse` them, or replace each run of invalid bytes by U+FFFD and count the strings",
 		},
+		{
+			Name: optionSortedBy, Repeatable: true,
+			Usage: "`fields`, joined by commas, by which rows ascend, which is checked; engines then know the order",
+		},
 	}
 }
 
@@ -68,6 +73,9 @@ func (adapter) Describe(options json.RawMessage) string {
 	if o.invalidText() == column.ReplaceInvalid {
 		text += ", invalid UTF-8 replaced"
 	}
+	if len(o.SortedBy) > 0 {
+		text += ", sorted by " + strings.Join(o.SortedBy, ", ")
+	}
 	return text
 }
 
@@ -83,6 +91,9 @@ func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
 type groupWriter struct{ o options }
 
 func (groupWriter) Layout() column.Layout { return column.Levels }
+
+// SortedBy implements format.SortedWriter.
+func (w groupWriter) SortedBy() []string { return w.o.SortedBy }
 
 func (w groupWriter) InvalidText() column.InvalidText { return w.o.invalidText() }
 

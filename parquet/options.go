@@ -31,6 +31,8 @@ type options struct {
 	Times string `json:"times,omitempty"`
 	// InvalidUTF8 is one of invalidUTF8Names. Empty means the first.
 	InvalidUTF8 string `json:"invalid_utf8,omitempty"`
+	// SortedBy are the paths of the fields by which rows ascend.
+	SortedBy []string `json:"sorted_by,omitempty"`
 }
 
 // The options' names on the command line.
@@ -40,6 +42,7 @@ const (
 	optionPageVersion = "page-version"
 	optionTimes       = "times"
 	optionInvalidUTF8 = "invalid-utf8"
+	optionSortedBy    = "sorted-by"
 )
 
 // pageVersions are the versions of data pages that can be written, the default first.
@@ -74,6 +77,12 @@ func parseChoices(chosen map[string][]string) (o options, err error) {
 	}
 	for _, name := range chosen[optionInvalidUTF8] {
 		o.InvalidUTF8 = name
+	}
+	for i, paths := range chosen[optionSortedBy] {
+		if i > 0 {
+			errs = append(errs, fmt.Errorf("--%s is given twice: rows have one order; join its fields with commas", optionSortedBy))
+		}
+		o.SortedBy = strings.Split(paths, ",")
 	}
 	return o, errors.Join(append(errs, o.validate())...)
 }
@@ -180,6 +189,33 @@ func (o *options) leaves(leaves []leaf) ([]leafOptions, error) {
 		}
 	})
 	return all, errors.Join(append(errs, err)...)
+}
+
+// sorting returns the columns by which rows ascend. The error names the field that cannot be one.
+func (o *options) sorting(leaves []leaf) ([]format.SortingColumn, error) {
+	columns := make([]format.SortingColumn, len(o.SortedBy))
+	for i, path := range o.SortedBy {
+		at := slices.IndexFunc(leaves, func(l leaf) bool { return l.rep == 0 && strings.Join(l.path, ".") == path })
+		if at < 0 {
+			return nil, fmt.Errorf("parquet: --%s %s: there is no such field outside of arrays, maps and unions", optionSortedBy, path)
+		}
+		if why := leaves[at].unsortable(); why != "" {
+			return nil, fmt.Errorf("parquet: --%s %s: %s", optionSortedBy, path, why)
+		}
+		columns[i] = format.SortingColumn{ColumnIdx: int32(at), NullsFirst: true}
+	}
+	return columns, nil
+}
+
+// unsortable returns the reason why rows cannot be sorted by a leaf, or "" if they can.
+func (l *leaf) unsortable() string {
+	switch {
+	case l.Type == column.Float || l.Type == column.Double:
+		return "readers order floating-point numbers in different ways"
+	case l.Logical == column.LogicalDecimal && !isDecimal(l.Column):
+		return "Parquet does not order decimals of more than 38 digits as numbers"
+	}
+	return ""
 }
 
 // dictionaryBudget is the memory that all dictionaries of a row group may take, about.

@@ -15,6 +15,7 @@ type rowGroup struct {
 	tree    *tree
 	schema  string // of the rows
 	stored  string // the Avro schema of what the file holds, or "" if there is none
+	sorting []pq.SortingColumn
 	columns []groupColumn
 	// columnOf has, for each column of the mapping, the index of its column chunk in columns,
 	// or -1 for a column that other columns are below.
@@ -66,8 +67,13 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 	if err != nil {
 		return nil, err
 	}
+	sorting, err := o.sorting(t.leaves)
+	if err != nil {
+		return nil, err
+	}
 	g := &rowGroup{
-		tree: t, schema: schema, stored: stored, columns: make([]groupColumn, len(t.leaves)), columnOf: make([]int, len(cols)),
+		sorting: sorting,
+		tree:    t, schema: schema, stored: stored, columns: make([]groupColumn, len(t.leaves)), columnOf: make([]int, len(cols)),
 		begunRows: make([]int64, len(cols)), endedRows: make([]int64, len(cols)), growth: 1,
 	}
 	for i := range g.columnOf {

@@ -53,3 +53,25 @@ func TestReplacedUTF8(t *testing.T) {
 	avroRows(t, dir+"/a.avro", schema, []byte("\x02\x02\x02a"), []byte("\x04\x02\x06b\xff\xff"), []byte("\x06\x00"), []byte("\x08\x02\x02\xff"))
 	run("verify", "out", "--against", "a.avro").want(t, 6)
 }
+
+// TestSortedRows checks that --sorted-by accepts rows that ascend, and names the first row that
+// does not.
+func TestSortedRows(t *testing.T) {
+	dir := t.TempDir()
+	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"int"},{"name":"name","type":["null","string"]}]}`
+	avroRows(t, dir+"/a.avro", schema, []byte("\x02\x00"), []byte("\x02\x02\x02a"), []byte("\x04\x00"))
+	avroRows(t, dir+"/b.avro", schema, []byte("\x02\x02\x02b"), []byte("\x02\x02\x02a"))
+	convert := func(code int, words []string, args ...string) {
+		t.Helper()
+		rowtocol(t, dir, nil, append([]string{"convert", "--format", "parquet"}, args...)...).want(t, code, words...)
+	}
+	convert(0, []string{"sorted by id, name"}, "--sorted-by", "id,name", "--dry-run", "a.avro", "out")
+	convert(0, []string{"3 rows"}, "--sorted-by", "id,name", "a.avro", "out")
+	convert(0, []string{"already"}, "--sorted-by", "id,name", "a.avro", "out")
+	convert(9, []string{"sorted_by"}, "--sorted-by", "id", "a.avro", "out")
+	convert(3, []string{"b.avro", "row 1", "field name", "--sorted-by says that the rows ascend"}, "--sorted-by", "id,name", "b.avro", "other")
+	convert(3, []string{"b.avro", "row 0", "field id"}, "--sorted-by", "id", "a.avro", "b.avro", "other")
+	convert(3, []string{"b.avro", "row 1", "field name"}, "--sorted-by", "name", "--index", "id", "b.avro", "other")
+	convert(1, []string{"--sorted-by", "no field", "nome"}, "--sorted-by", "nome", "a.avro", "other")
+	convert(1, []string{"is given twice"}, "--sorted-by", "id", "--sorted-by", "name", "a.avro", "other")
+}

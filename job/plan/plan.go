@@ -235,6 +235,12 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 // the columns.
 func (s *Survey) newGroup(blockSize int) (err error) {
 	schema := s.Mapping.Schema.JSON()
+	if w, ok := s.writer.(format.SortedWriter); ok && len(w.SortedBy()) > 0 {
+		//guard: refuses an order of fields that the rows do not have
+		if _, err := rowkey.Parse(s.Mapping.Schema, strings.Join(w.SortedBy(), ",")); err != nil {
+			return failure.New(failure.Usage, "--sorted-by: %w", err)
+		}
+	}
 	switch w := s.writer.(type) {
 	case format.ColumnWriter:
 		s.empty, err = w.NewRowGroup(schema, s.Mapping.Columns, blockSize)
