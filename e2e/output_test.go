@@ -44,18 +44,18 @@ func (f target) convert(args ...string) []string {
 }
 
 // rowGroups returns the flag for row groups of a size. Before it is encoded, a column of
-// CFiles or Parquet may need nine bytes for each byte, and a row group counts them. So the same
+// CFiles may need nine bytes for each byte, and a row group counts them. So the same
 // rows need larger row groups for as few parts.
-func (f target) rowGroups(trevni, others string) string {
-	if f.name == trevniFiles.name || f.name == indexed.name {
-		return "--row-group-size=" + trevni
+func (f target) rowGroups(trevni, cfiles string) string {
+	if f.name == cFiles.name || f.name == hFiles.name {
+		return "--row-group-size=" + cfiles
 	}
-	return "--row-group-size=" + others
+	return "--row-group-size=" + trevni
 }
 
 // flagsFor returns the flags of the format, and that of rowGroups.
-func (f target) flagsFor(trevni, others string) []string {
-	return append(slices.Clip(f.flags), f.rowGroups(trevni, others))
+func (f target) flagsFor(trevni, cfiles string) []string {
+	return append(slices.Clip(f.flags), f.rowGroups(trevni, cfiles))
 }
 
 // clientTargets are the formats that tests of both clients of HDFS convert to, by client.

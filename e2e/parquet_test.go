@@ -228,7 +228,7 @@ func TestParquetUnfinished(t *testing.T) {
 	t.Parallel()
 	first, more, dest := mail(t, 1000), mail(t, 6000), filepath.Join(t.TempDir(), "out")
 	run(t, parquetFiles.convert(first, dest)...).want(t, 0)
-	s := newSteps(t, more, dest, append(slices.Clip(parquetFiles.flags), "--incremental", "--row-group-size=1MiB")...)
+	s := newSteps(t, more, dest, append(slices.Clip(parquetFiles.flags), "--incremental", "--row-group-size=256KiB")...)
 	for _, n := range s.taskNumbers() {
 		run(t, s.task(n)...).want(t, 0)
 	}

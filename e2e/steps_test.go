@@ -228,7 +228,7 @@ func TestSteps(t *testing.T) {
 func TestHDFSSteps(t *testing.T) {
 	for client, f := range clientTargets {
 		t.Run(client, func(t *testing.T) {
-			flags := f.flagsFor("2MiB", "3MiB")
+			flags := f.flagsFor("1MiB", "2MiB")
 			c := newSite(t, hadooptest.Shared(t), 20_000, flags...)
 			dest := c.clients()[client] + "/steps-" + client
 			s := newSteps(t, c.input, dest, flags...)

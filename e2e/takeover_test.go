@@ -218,7 +218,7 @@ func TestFaultsOvertaken(t *testing.T) {
 				overtaken{
 					at: s.locate(t, dest), dest: dest,
 					before:   []string{"convert", "--overwrite", otherInput, dest},
-					stopped:  f.convert("--overwrite", f.rowGroups("64KiB", "256KiB"), "../testdata/mail", dest),
+					stopped:  f.convert("--overwrite", "--row-group-size=64KiB", "../testdata/mail", dest),
 					other:    s.args(dest, "--overwrite"),
 					complete: func(t *testing.T) { s.wantComplete(t, dest) },
 				}.run(t, stop)
