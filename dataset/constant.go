@@ -52,8 +52,8 @@ func newConstant(c *keyColumn, k *manifest.Key) *constant {
 // blocks returns the block table of the column as if it were stored: a single block.
 func (c *constant) blocks(rows int64) []format.Block {
 	b := format.Block{Rows: rows, RawSize: int64(len(c.encoded))}
-	if !c.optional {
-		b.Min, b.Max = c.encoded, c.encoded
+	if b.Min, b.Max, b.Presence = c.encoded, c.encoded, format.OnlyValues; c.encoded == nil {
+		b.Presence = format.NoValues
 	}
 	return []format.Block{b}
 }

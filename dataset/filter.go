@@ -74,24 +74,37 @@ func (f *filter) evaluate() error {
 	return nil
 }
 
-// prune returns spans of a part without the rows of blocks whose bounds exclude the
-// condition.
+// prune returns spans of a part without the rows of blocks that exclude the condition. If the
+// part lacks values that the condition demands, no spans are left.
 func prune(p *where.Predicate, q *queryPart, spans []span) ([]span, error) {
-	for _, b := range p.Bounds() {
-		blocks, err := q.blocksOf(b.Column)
+	demands := p.Demands()
+	for i := range demands {
+		blocks, err := q.blocksOf(demands[i].Column)
 		if err != nil {
 			return nil, err
 		}
-		spans = intersect(spans, allowed(b, blocks))
+		spans = intersect(spans, allowed(&demands[i], blocks))
+	}
+	for i := range demands {
+		if len(spans) == 0 {
+			break
+		}
+		lacks, err := q.lacks(demands[i].Column, demands[i].Values())
+		if err != nil {
+			return nil, err
+		}
+		if lacks {
+			return nil, nil
+		}
 	}
 	return spans, nil
 }
 
-// allowed returns the rows of a column's blocks that can hold values within a bound.
-func allowed(b where.Bound, blocks []format.Block) (spans []span) {
+// allowed returns the rows of a column's blocks that can meet a demand.
+func allowed(d *where.Demand, blocks []format.Block) (spans []span) {
 	for i := range blocks {
 		k := &blocks[i]
-		if k.Min != nil && b.After(k.Min) || k.Max != nil && b.Before(k.Max) {
+		if d.Excludes(k) {
 			continue
 		}
 		if n := len(spans) - 1; n >= 0 && spans[n].to == k.FirstRow {

@@ -119,3 +119,15 @@ func (q *queryPart) blocksOf(col int) ([]format.Block, error) {
 	}
 	return q.blocks[col], nil
 }
+
+// lacks reports whether no row of the part has one of the values in a column. It returns false
+// if there are no values to look for.
+func (q *queryPart) lacks(col int, values [][]byte) (bool, error) {
+	if len(values) == 0 || col >= q.inFiles {
+		return false, nil
+	}
+	if s, ok := q.Part.(format.Searcher); ok {
+		return s.Lacks(col, values)
+	}
+	return false, nil
+}

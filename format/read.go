@@ -80,6 +80,14 @@ type ColumnPart interface {
 	Cursor(col int) (Cursor, error)
 }
 
+// Searcher is a ColumnPart that can look for values of a column without reading its blocks.
+type Searcher interface {
+	ColumnPart
+	// Lacks reports whether no row has one of the values in a column. It returns false if
+	// that is not known. The values are encoded as the column stores them.
+	Lacks(col int, values [][]byte) (bool, error)
+}
+
 // Holder is a Part that holds something other than the rows of a table.
 type Holder interface {
 	Part
@@ -118,6 +126,8 @@ type Column struct {
 	Codec    string
 	Checksum string
 	Indexed  bool // the part keeps a value of each block
+	// Filter is the number of bytes of the column's Bloom filter, or 0 if it has none.
+	Filter int64
 }
 
 // Block is a block of a column.
@@ -129,7 +139,18 @@ type Block struct {
 	// Min and Max are encoded values that bound all values of the block. They are nil if
 	// they are not known.
 	Min, Max []byte
+	Presence Presence
 }
+
+// Presence says which rows of a block have a value of the column. An item of a list that is
+// null is no value.
+type Presence uint8
+
+const (
+	SomeValues Presence = iota // it is not known, or some rows have values and some have not
+	OnlyValues                 // each row has a value, and no item is null
+	NoValues                   // no row has a value
+)
 
 // Cursor reads the values of one column in order. After an error it fails until it
 // seeks.

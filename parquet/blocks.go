@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Blocks returns the pages of a column, with bounds if the column has a column index. A column
+// Blocks returns the pages of a column, with what its column index says of their values. A column
 // that has only lengths, and columns below it, has no bytes of its own. The first page counts the
 // bytes of the dictionary, too.
 func (p *part) Blocks(col int) ([]format.Block, error) {
@@ -28,10 +28,11 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 			blocks[i].StoredSize, blocks[i].RawSize = k.size, c.rawSize(k)
 		}
 	}
-	if c.leaf.number == col && len(pages) > 0 {
-		blocks[0].StoredSize += c.dataAt - c.start
+	if c.leaf.number != col || len(pages) == 0 {
+		return blocks, nil
 	}
-	if c.leaf.number != col || len(pages) == 0 || c.columnIndex.size == 0 || !c.ordered || !bounded(c.leaf) {
+	blocks[0].StoredSize += c.dataAt - c.start
+	if c.columnIndex.size == 0 {
 		return blocks, nil
 	}
 	reserved := &column.Reservation{Account: p.memory}
@@ -40,9 +41,18 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 	if err != nil {
 		return nil, err
 	}
+	counted, ordered := len(index.NullCounts) == len(blocks), c.ordered && bounded(c.leaf)
 	for i := range blocks {
-		if !index.NullPages[i] {
-			blocks[i].Min, blocks[i].Max = boundOf(c.leaf, index.MinValues[i], true), boundOf(c.leaf, index.MaxValues[i], false)
+		k := &blocks[i]
+		switch {
+		case index.NullPages[i]:
+			k.Presence = format.NoValues
+			continue
+		case counted && index.NullCounts[i] == 0:
+			k.Presence = format.OnlyValues
+		}
+		if ordered {
+			k.Min, k.Max = boundOf(c.leaf, index.MinValues[i], true), boundOf(c.leaf, index.MaxValues[i], false)
 		}
 	}
 	return blocks, nil

@@ -293,6 +293,10 @@ func byteTest(f *field, o operator, s []byte, negated bool) condition {
 	if o == equal || o == less || o == lessEqual {
 		c.hi = hi
 	}
+	//guard: looks for no UUID, which may be stored in upper case
+	if o == equal && !f.uuid {
+		c.set = [][]byte{s}
+	}
 	return c
 }
 
@@ -435,6 +439,7 @@ func textSet(f *field, all []condition, negated bool) condition {
 	for _, test := range all {
 		test := test.(text)
 		set[string(test.hi)] = true
+		c.set = append(c.set, test.set...)
 		if bytes.Compare(test.lo, c.lo) < 0 {
 			c.lo = test.lo
 		}
@@ -443,7 +448,7 @@ func textSet(f *field, all []condition, negated bool) condition {
 		}
 	}
 	if negated {
-		c.lo, c.hi = nil, nil
+		c.lo, c.hi, c.set = nil, nil, nil
 	}
 	c.holds = func(b []byte) bool { return set[string(b)] != negated }
 	return c

@@ -146,6 +146,8 @@ type text struct {
 	holds func([]byte) bool
 	// lo and hi, if not nil, bound the text that passes.
 	lo, hi []byte
+	// set, if not nil, has all texts that pass, as they are stored.
+	set [][]byte
 }
 
 func (c text) eval(match []bool, _ *scratch) {

@@ -1,6 +1,7 @@
 package where_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,10 +44,11 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("row %d matches %s and its opposite", i, text)
 			}
 		}
-		for _, b := range p.Bounds() {
-			if m.Columns[b.Column].Array {
-				t.Fatalf("%s bounds %s", text, m.Columns[b.Column].Name)
+		for _, d := range p.Demands() {
+			if !slices.Contains(p.Columns(), d.Column) {
+				t.Fatalf("%s demands %s", text, m.Columns[d.Column].Name)
 			}
+			d.Values()
 		}
 	})
 }

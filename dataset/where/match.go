@@ -14,7 +14,8 @@ import (
 // pattern is searched for in a text.
 type pattern struct {
 	holds  func([]byte) bool
-	lo, hi []byte // bounds of the texts that match, or nil
+	lo, hi []byte   // bounds of the texts that match, or nil
+	set    [][]byte // all texts that match, or nil
 }
 
 // match translates contains, like and the other operators that search text.
@@ -58,7 +59,7 @@ func (t *translator) match(n *node, negated bool) (condition, error) {
 	case negated || left.field.uuid:
 		return text{field: left.field, holds: holds}, nil
 	}
-	return text{left.field, p.holds, p.lo, p.hi}, nil
+	return text{field: left.field, holds: p.holds, lo: p.lo, hi: p.hi, set: p.set}, nil
 }
 
 var finders = map[string]func(b, part []byte) bool{
@@ -183,7 +184,7 @@ func (t *translator) wildcard(n *node, parts []rune) (pattern, error) {
 	case closed:
 		return prefixed(literal), nil
 	}
-	return pattern{holds: func(b []byte) bool { return bytes.Equal(b, literal) }, lo: literal, hi: literal}, nil
+	return pattern{holds: func(b []byte) bool { return bytes.Equal(b, literal) }, lo: literal, hi: literal, set: [][]byte{literal}}, nil
 }
 
 // expression returns the regular expression of a like pattern.

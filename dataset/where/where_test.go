@@ -332,61 +332,6 @@ func TestManyItems(t *testing.T) {
 	}
 }
 
-// Bounds returns the conditions on columns without nulls.
-func TestBounds(t *testing.T) {
-	m := mapping(t)
-	for text, want := range map[string]string{
-		"l > 5 && l <= 9 && b":   "l l",
-		"l > 5 || l < 3":         "",
-		"!(l > 5)":               "l",
-		"not (l > 5 or l < 3)":   "l l",
-		"not (l > 5 and l < 3)":  "",
-		"l = 5 and l not in (1)": "l",
-		"l between 1 and 5":      "l l",
-		"l not between 1 and 5":  "",
-		"s like 'abc%'":          "s",
-		"s like 'a_c' and s like 'x' and s not like 'x%' and s like '%x' and s ilike 'a'": "s s",
-		"not s < 'a'": "s",
-		"ms >= '2025-01-01' and day = DATE '2025-01-01' and local in ('2025-01-01')": "ms day local",
-		"uid = '123e4567-e89b-12d3-a456-426614174000' and uid startsWith '1'":        "uid",
-		"any(a, # = 1) and u.int = 1 and m['k'] = 1 and dec = 1 and clock = '12:00'": "",
-		"l > 9.5 and f < 0.1":     "l f",
-		"oi > 5":                  "",
-		"l != 5":                  "",
-		`s >= "a" && d < 1`:       "s d",
-		`s startsWith "a"`:        "s",
-		`s contains "a"`:          "",
-		"i in [3, 9]":             "i",
-		"1 < i < 3":               "i i",
-		`e == "RED"`:              "",
-		`ms < date("2025-01-01")`: "ms",
-	} {
-		p, err := where.Parse(text, m)
-		testenv.Must(t, err)
-		var got []string
-		for _, b := range p.Bounds() {
-			got = append(got, m.Columns[b.Column].Name)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
-	}
-	p, err := where.Parse("i in [-3, 9]", m)
-	testenv.Must(t, err)
-	b := p.Bounds()[0]
-	for encoded, want := range map[byte]string{7: "before", 5: "within", 18: "within", 20: "after"} {
-		got := "within"
-		if b.Before([]byte{encoded}) {
-			got = "before"
-		} else if b.After([]byte{encoded}) {
-			got = "after"
-		}
-		if got != want {
-			t.Errorf("%d: %s, want %s", encoded, got, want)
-		}
-	}
-}
-
 func BenchmarkEval(b *testing.B) {
 	m := mapping(b)
 	const n = 4096
