@@ -384,7 +384,7 @@ func TestRandomConditions(t *testing.T) {
 			}
 			dir := t.TempDir()
 			writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
-			convert(t, f, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), settings{blockSize: 300, choices: map[string][]string{"values": {"id"}}})
+			convert(t, f, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), settings{blockSize: 300, choices: map[string][]string{"values": {"id"}, "bloom-filter": {"id"}}})
 			d := open(t, filepath.Join(dir, "out"), dataset.Options{Formats: formats})
 			for range 15 {
 				p := g.condition(2)

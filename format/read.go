@@ -146,6 +146,7 @@ type Block struct {
 // null is no value.
 type Presence uint8
 
+// The presences of a block.
 const (
 	SomeValues Presence = iota // it is not known, or some rows have values and some have not
 	OnlyValues                 // each row has a value, and no item is null

@@ -26,8 +26,10 @@ type partChunk struct {
 	dataAt     int64 // offset of the first data page; start unless there is a dictionary
 
 	columnIndex, offsetIndex section
-	sums                     int // entry of the chunk's first page in the table of checksums
-	pageCount                int // number of pages by that table, the dictionary's included
+	filter                   section // the Bloom filter
+	coded                    bool    // by the footer, all data pages are coded by the dictionary
+	sums                     int     // entry of the chunk's first page in the table of checksums
+	pageCount                int     // number of pages by that table, the dictionary's included
 
 	ordered bool // bounds have the order of the type
 	// shared is set if other columns read lengths from this chunk. Then all cursors share
@@ -101,7 +103,7 @@ func (p *part) addChunks(meta *parquet.FileMetaData) error {
 		c.ordered = i < len(meta.ColumnOrders) && isTypeOrder(meta.ColumnOrders[i]) && sameOrder(c.leaf, elements[i])
 		c.sums = sums
 		sums += c.pageCount
-		for _, index := range []section{c.columnIndex, c.offsetIndex} {
+		for _, index := range []section{c.columnIndex, c.offsetIndex, c.filter} {
 			if index.size > 0 {
 				sums++
 			}
@@ -175,20 +177,26 @@ func (p *part) addChunk(c *partChunk, from *parquet.ColumnChunk) error {
 	c.end = c.start + m.TotalCompressedSize
 	c.columnIndex = section{from.ColumnIndexOffset, int64(from.ColumnIndexLength)}
 	c.offsetIndex = section{from.OffsetIndexOffset, int64(from.OffsetIndexLength)}
+	c.filter = section{m.BloomFilterOffset, int64(m.BloomFilterLength)}
+	c.coded = c.start < c.dataAt && len(m.EncodingStats) > 0
 	for _, s := range m.EncodingStats {
 		//guard: rejects a negative number of pages
 		if s.Count < 0 {
 			return fail(damage.Count, "%d pages of the type %v", s.Count, s.PageType)
 		}
 		c.pageCount += int(s.Count)
+		//guard: takes a dictionary for all values only if all pages have its words
+		if s.PageType != parquet.DictionaryPage && !dictionaryCoded(s.Encoding) {
+			c.coded = false
+		}
 	}
 	return p.checkPlaces(c)
 }
 
 // checkPlaces checks that the parts of a chunk are within the file.
 func (p *part) checkPlaces(c *partChunk) error {
-	for _, s := range []section{{c.start, c.end - c.start}, {c.dataAt, c.end - c.dataAt}, c.columnIndex, c.offsetIndex} {
-		//guard: rejects pages or indexes outside the file
+	for _, s := range []section{{c.start, c.end - c.start}, {c.dataAt, c.end - c.dataAt}, c.columnIndex, c.offsetIndex, c.filter} {
+		//guard: rejects pages, indexes or filters outside the file
 		if s.size < 0 || s.size > 0 && (s.offset < int64(len(magic)) || s.offset > p.footerAt-s.size) {
 			return p.damaged(c, -1, damage.Size, p.footerAt, "%d bytes at %d, expected them between %d and %d", s.size, s.offset, len(magic), p.footerAt)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go/bloom"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	pq "github.com/parquet-go/parquet-go/format"
@@ -25,7 +26,9 @@ type indexes struct {
 	*pq.FileMetaData
 	columns []*pq.ColumnIndex // by column chunk; nil without one
 	offsets []*pq.OffsetIndex
-	pages   []byte // the file up to the end of its pages
+	filters [][]byte // nil without one
+	pages   []byte   // the file up to the end of its pages
+	last    func()   // changes the footer after the places are known
 }
 
 func (x *indexes) chunk(i int) *pq.ColumnMetaData { return &x.RowGroups[0].Columns[i].MetaData }
@@ -45,6 +48,10 @@ func reindexed(t testing.TB, file []byte, change func(x *indexes)) []byte {
 		}
 		_, err := unmarshal("", 0, file[c.offsetIndex.offset:], x.offsets[i])
 		testenv.Must(t, err)
+		x.filters = append(x.filters, nil)
+		if f := c.filter; f.size > 0 {
+			x.filters[i] = bytes.Clone(file[f.offset:f.end()])
+		}
 		x.pages = file[:c.end:c.end]
 	}
 	x.KeyValueMetadata = slices.DeleteFunc(x.KeyValueMetadata, func(kv pq.KeyValue) bool { return kv.Key == sealKey })
@@ -72,6 +79,14 @@ func reindexed(t testing.TB, file []byte, change func(x *indexes)) []byte {
 			s.add(b)
 			out = append(out, b...)
 		}
+		if b := x.filters[i]; b != nil {
+			to.MetaData.BloomFilterOffset, to.MetaData.BloomFilterLength = int64(len(out)), int32(len(b))
+			s.add(b)
+			out = append(out, b...)
+		}
+	}
+	if x.last != nil {
+		x.last()
 	}
 	out = append(out, s.table...)
 	footer, err := s.seal(x.FileMetaData)
@@ -153,6 +168,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"a chunk before the file", damage.Size, "bytes at", func(x *indexes) { x.chunk(0).DataPageOffset, x.chunk(0).DictionaryPageOffset = 2, 0 }},
 		{"negative uncompressed bytes", damage.Size, "uncompressed", func(x *indexes) { x.chunk(0).TotalUncompressedSize = -1 }},
 		{"a negative number of pages", damage.Count, "pages", func(x *indexes) { x.chunk(0).EncodingStats[0].Count = -1 }},
+		{"a filter in the footer", damage.Size, "bytes at", func(x *indexes) { x.last = func() { x.chunk(idLeaf).BloomFilterOffset += 1 << 20 } }},
+		{"a filter of negative size", damage.Size, "bytes at", func(x *indexes) { x.last = func() { x.chunk(idLeaf).BloomFilterLength = -1 } }},
+		{"a filter without a checksum", damage.Header, "checksums", func(x *indexes) { x.last = func() { x.chunk(idLeaf).BloomFilterLength = 0 } }},
 		{"another number of pages", damage.Header, "checksums", func(x *indexes) { x.chunk(0).EncodingStats[0].Count++ }},
 	} {
 		b := reindexed(t, file, c.change)
@@ -165,6 +183,29 @@ func TestOpenRefuses(t *testing.T) {
 	files := []format.File{formattest.NewFile("p.parquet", file), formattest.NewFile("q.parquet", file)}
 	_, err := Format.Open(files, smallPages)
 	wantDamage(t, "two files", err, damage.Unsupported, "2 files")
+}
+
+// filterHead is the size of the header of a small filter.
+const filterHead = 15
+
+// filterHeader returns the header of a filter of size bytes. change may be nil.
+func filterHeader(t *testing.T, size int32, change func(h *pq.BloomFilterHeader)) []byte {
+	t.Helper()
+	h := pq.BloomFilterHeader{NumBytes: size}
+	h.Algorithm.Value, h.Hash.Value, h.Compression.Value = &pq.SplitBlockAlgorithm{}, &pq.XxHash{}, &pq.BloomFilterUncompressed{}
+	if change != nil {
+		change(&h)
+	}
+	b, err := marshal(&h)
+	testenv.Must(t, err)
+	return b
+}
+
+// otherFilter returns a change of a file: a filter of one block with another header.
+func otherFilter(t *testing.T, change func(h *pq.BloomFilterHeader)) func(x *indexes) {
+	return func(x *indexes) {
+		x.filters[idLeaf] = append(filterHeader(t, bloom.BlockSize, change), make([]byte, bloom.BlockSize)...)
+	}
 }
 
 // Indexes and a footer that contradict the pages are damage, although all checksums are valid.
@@ -221,6 +262,17 @@ func TestVerifyFindsContradictions(t *testing.T) {
 			s := x.chunk(okLeaf).EncodingStats
 			s[len(s)-1].Encoding = pq.RLE
 		}},
+		{"a filter without values", damage.Value, "does not have", func(x *indexes) { clear(x.filters[idLeaf][filterHead:]) }},
+		{"a filter without words", damage.Value, "does not have", func(x *indexes) { clear(x.filters[nameLeaf][filterHead:]) }},
+		{"a filter of another size", damage.Size, "its header says", func(x *indexes) { x.filters[idLeaf] = append(x.filters[idLeaf], make([]byte, 32)...) }},
+		{"a filter without blocks", damage.Size, "its header says", func(x *indexes) { x.filters[idLeaf] = filterHeader(t, 0, nil) }},
+		{"a filter of half a block", damage.Size, "its header says", func(x *indexes) {
+			x.filters[idLeaf] = append(filterHeader(t, 16, nil), make([]byte, 16)...)
+		}},
+		{"a filter of another algorithm", damage.Unsupported, "the algorithm <nil>", otherFilter(t, func(h *pq.BloomFilterHeader) { h.Algorithm.Value = nil })},
+		{"a filter of another hash", damage.Unsupported, "the hash <nil>", otherFilter(t, func(h *pq.BloomFilterHeader) { h.Hash.Value = nil })},
+		{"a filter that is compressed", damage.Unsupported, "BloomFilterGzip", otherFilter(t, func(h *pq.BloomFilterHeader) { h.Compression.Value = &pq.BloomFilterGzip{} })},
+		{"no filter", damage.Header, "Thrift", func(x *indexes) { x.filters[idLeaf] = []byte{0xff} }},
 		{"bytes between", damage.Trailing, "belong to nothing", func(x *indexes) { x.pages = append(x.pages, 0) }},
 		{"two uses of bytes", damage.Size, "overlaps", func(x *indexes) { x.chunk(hostLeaf).DataPageOffset--; x.chunk(hostLeaf).TotalCompressedSize++ }},
 	} {

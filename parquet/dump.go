@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/parquet-go/parquet-go/bloom"
 	parquet "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
@@ -63,6 +64,8 @@ func (d *dumper) region(r *region) {
 		d.Claim(r.size, "magic")
 	case pagesRegion:
 		d.chunk(&d.p.chunks[r.chunk])
+	case filterRegion:
+		d.filter(r)
 	case columnIndexRegion:
 		d.Title("column index of %s", d.name(r.chunk))
 		d.document(r.section, reflect.TypeFor[parquet.ColumnIndex]())
@@ -78,6 +81,20 @@ func (d *dumper) region(r *region) {
 		d.Claim(int64(len(magic)), "magic")
 	}
 	d.until(r.end(), "rest")
+}
+
+// filter dumps a Bloom filter.
+func (d *dumper) filter(r *region) {
+	d.Title("Bloom filter of %s", d.name(r.chunk))
+	memory := &column.Reservation{Account: d.p.memory}
+	defer memory.ShrinkTo(0)
+	f, err := d.p.readFilter(&d.p.chunks[r.chunk], memory)
+	if d.Damaged(err) || d.Err != nil {
+		d.until(r.end(), "damaged: %v", err)
+		return
+	}
+	d.items(f.head, reflect.TypeFor[parquet.BloomFilterHeader]())
+	d.until(r.end(), "%d blocks of %d bytes", len(f.bits)/bloom.BlockSize, bloom.BlockSize)
 }
 
 func (d *dumper) name(chunk int) string {
@@ -225,7 +242,7 @@ func plainText(l *leaf, b []byte) string {
 
 // sums dumps the table of checksums.
 func (d *dumper) sums() {
-	d.Title("CRC-32C of page headers and indexes")
+	d.Title("CRC-32C of page headers, indexes and Bloom filters")
 	for i := range d.p.chunks {
 		c := &d.p.chunks[i]
 		pages := c.pageCount
@@ -241,6 +258,9 @@ func (d *dumper) sums() {
 		}
 		if c.offsetIndex.size > 0 {
 			d.Claim(4, "offset index of %s", d.name(i))
+		}
+		if c.filter.size > 0 {
+			d.Claim(4, "Bloom filter of %s", d.name(i))
 		}
 	}
 }

@@ -81,6 +81,9 @@ func (c *groupColumn) tables() int64 {
 		_, overhead := compressRatio(c.codec)
 		n += pageHeaderBound + overhead + 4
 	}
+	if c.filter != nil {
+		n += 2*number + filterHeaderBound + c.filterBound() + 4
+	}
 	return n
 }
 
@@ -177,6 +180,13 @@ func (g *rowGroup) finishChunks(a *assembly, rows int64) (pq.RowGroup, error) {
 // the checksum of the header.
 func (c *groupColumn) dictionaryPage() (page []byte, raw int64, sum uint32, err error) {
 	body := c.dictionary.table.appendPlain(nil, c.words)
+	if c.filter != nil {
+		width := c.kind.width()
+		if c.kind == fixed {
+			width = c.size
+		}
+		c.filter.insert(appendHashes(nil, body, width))
+	}
 	stored, err := compress(nil, c.codec, body)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("parquet: column %q: %w", c.Name, err)
@@ -185,11 +195,11 @@ func (c *groupColumn) dictionaryPage() (page []byte, raw int64, sum uint32, err 
 	return append(head, stored...), int64(len(head) + len(body)), crc32.Checksum(head, castagnoli), nil
 }
 
-// finishIndexes adds the column indexes to the file, and then the offset indexes, as some readers
-// expect them. starts are the offsets in the file of the data pages of each column chunk, and sums
+// finishIndexes adds the Bloom filters to the file, then the column indexes, and then the offset
+// indexes, as some readers expect them. starts are the offsets in the file of the data pages of each column chunk, and sums
 // are the checksums of the headers of dictionary pages.
 func (g *rowGroup) finishIndexes(a *assembly, chunks []pq.ColumnChunk, starts []int64, sums []uint32) error {
-	indexes := make([][2][]byte, len(g.columns))
+	indexes := make([][3][]byte, len(g.columns)) // column index, offset index, Bloom filter
 	for i := range g.columns {
 		c := &g.columns[i]
 		var err error
@@ -199,10 +209,19 @@ func (g *rowGroup) finishIndexes(a *assembly, chunks []pq.ColumnChunk, starts []
 		if err == nil {
 			indexes[i][1], err = marshal(c.offsetIndex(starts[i]))
 		}
+		if err == nil && c.filter != nil {
+			indexes[i][2], err = c.filter.finish(int64(c.words) + c.plain)
+		}
 		if err != nil {
 			return fmt.Errorf("parquet: column %q: %w", c.Name, err)
 		}
 		c.seal(&a.seals, sums[i], indexes[i])
+	}
+	for i := range chunks {
+		if b := indexes[i][2]; b != nil {
+			chunks[i].MetaData.BloomFilterOffset, chunks[i].MetaData.BloomFilterLength = a.size, int32(len(b))
+			a.append(b)
+		}
 	}
 	for i := range chunks {
 		if b := indexes[i][0]; b != nil {
@@ -218,8 +237,8 @@ func (g *rowGroup) finishIndexes(a *assembly, chunks []pq.ColumnChunk, starts []
 	return nil
 }
 
-// seal adds the checksums of the headers and indexes of a column chunk.
-func (c *groupColumn) seal(s *seals, dictionary uint32, indexes [2][]byte) {
+// seal adds the checksums of the headers, the indexes and the Bloom filter of a column chunk.
+func (c *groupColumn) seal(s *seals, dictionary uint32, indexes [3][]byte) {
 	if c.words > 0 {
 		s.table = binary.LittleEndian.AppendUint32(s.table, dictionary)
 	}

@@ -47,6 +47,10 @@ func (adapter) Choices() []format.Choice {
 			Name: optionSortedBy, Repeatable: true,
 			Usage: "`fields`, joined by commas, by which rows ascend, which is checked; engines then know the order",
 		},
+		{
+			Name: optionFilter, Repeatable: true,
+			Usage: "write a Bloom filter for the column `path`; repeatable",
+		},
 	}
 }
 
@@ -76,6 +80,9 @@ func (adapter) Describe(options json.RawMessage) string {
 	if len(o.SortedBy) > 0 {
 		text += ", sorted by " + strings.Join(o.SortedBy, ", ")
 	}
+	if n := len(o.BloomFilters); n > 0 {
+		text += fmt.Sprintf(", Bloom filters: %d", n)
+	}
 	return text
 }
 
@@ -104,9 +111,11 @@ func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize 
 	return newRowGroup(&w.o, schema, cols, blockSize)
 }
 
-// Memory returns the memory of a dictionary for each column.
-func (groupWriter) Memory(columns, blockSize int) int64 {
-	return int64(columns) * dictionaryFactor * int64(dictionaryLimit(columns, blockSize))
+// Memory returns the memory of a dictionary for each column, and of the Bloom filters.
+func (w groupWriter) Memory(columns, blockSize int) int64 {
+	filters := len(w.o.BloomFilters)
+	return int64(columns)*dictionaryFactor*int64(dictionaryLimit(columns, blockSize)) +
+		int64(filters)*filterFactor*int64(filterLimit(filters, blockSize))
 }
 
 func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, error) {

@@ -75,6 +75,7 @@ type scratch struct {
 	plain     []byte
 	leftPlain []byte
 	codes     []uint32 // numbers of the dictionary
+	hashes    []uint64 // of the values of a page
 	way       pass
 	body      []byte // of a page, before compression
 	reps      int    // bytes of the body that are repetition levels
@@ -89,7 +90,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (s *scratch) release() {
 	s.leftAvro, s.leftPlain, s.way = nil, nil, pass{}
 	clear(s.pages) // bounds are in the memory of the block
-	if cap(s.plain)+4*cap(s.codes)+cap(s.body) <= keptScratch {
+	if cap(s.plain)+4*cap(s.codes)+8*cap(s.hashes)+cap(s.body) <= keptScratch {
 		scratches.Put(s)
 	}
 }
@@ -122,6 +123,9 @@ func (j *encodeJob) Encode(dst []byte) ([]byte, error) {
 	err := s.cut(j)
 	if err == nil {
 		err = s.number(j)
+	}
+	if err == nil {
+		err = s.filterPages(j)
 	}
 	if err != nil {
 		j.c.turns.pass(j.number, true)

@@ -174,7 +174,7 @@ func TestEncodeDoesNotAllocate(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 9))
 		rows := randomRows(t, r, schema, 5000)
 		for _, codec := range testCodecs {
-			encodeOften(t, schema, rows, options{Compression: codec})
+			encodeOften(t, schema, rows, options{Compression: codec, BloomFilters: allFiltered(t, schema)})
 		}
 		tree, err := newTree(schema, timesExact)
 		testenv.Must(t, err)

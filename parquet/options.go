@@ -33,6 +33,8 @@ type options struct {
 	InvalidUTF8 string `json:"invalid_utf8,omitempty"`
 	// SortedBy are the paths of the fields by which rows ascend.
 	SortedBy []string `json:"sorted_by,omitempty"`
+	// BloomFilters are the columns with Bloom filters, ascending.
+	BloomFilters []string `json:"bloom_filters,omitempty"`
 }
 
 // The options' names on the command line.
@@ -43,6 +45,7 @@ const (
 	optionTimes       = "times"
 	optionInvalidUTF8 = "invalid-utf8"
 	optionSortedBy    = "sorted-by"
+	optionFilter      = "bloom-filter"
 )
 
 // pageVersions are the versions of data pages that can be written, the default first.
@@ -84,6 +87,7 @@ func parseChoices(chosen map[string][]string) (o options, err error) {
 		}
 		o.SortedBy = strings.Split(paths, ",")
 	}
+	o.BloomFilters = slices.Compact(slices.Sorted(slices.Values(chosen[optionFilter])))
 	return o, errors.Join(append(errs, o.validate())...)
 }
 
@@ -216,6 +220,45 @@ func (l *leaf) unsortable() string {
 		return "Parquet does not order decimals of more than 38 digits as numbers"
 	}
 	return ""
+}
+
+// filtered reports for each leaf whether it has a Bloom filter. The error names all options that
+// do not fit the columns.
+func (o *options) filtered(leaves []leaf) ([]bool, error) {
+	all := make([]bool, len(leaves))
+	if len(o.BloomFilters) == 0 {
+		return all, nil
+	}
+	var errs []error
+	names := column.NewNames("column with values", len(leaves), func(i int) string { return leaves[i].Name })
+	for _, path := range o.BloomFilters {
+		i, err := names.Find(path)
+		if err == nil {
+			all[i], err = true, filterable(&leaves[i])
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("parquet: --%s %s: %w", optionFilter, path, err))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// filterable returns an error if a column cannot have a Bloom filter.
+func filterable(l *leaf) error {
+	reason := ""
+	switch k := kindOf(l); {
+	case k == floats || k == doubles:
+		reason = "0.0 and -0.0 are equal, but a Bloom filter has their bytes, which differ"
+	case isDecimal(l.Column) && k == texts:
+		reason = "equal decimals can have different bytes"
+	case k == booleans:
+		reason = "it has only two values"
+	case k == presences || k == nulls:
+		reason = "it has only one value"
+	default:
+		return nil
+	}
+	return fmt.Errorf("column %q cannot have a Bloom filter: %s", l.Name, reason)
 }
 
 // dictionaryBudget is the memory that all dictionaries of a row group may take, about.

@@ -111,3 +111,54 @@ func TestEncodingOptions(t *testing.T) {
 		}
 	}
 }
+
+// A Bloom filter is refused for columns in which it would be wrong, or of no use.
+func TestFilterOptions(t *testing.T) {
+	tree, err := newTree(`{"type":"record","name":"R","fields":[{"name":"i","type":["null","int"]},{"name":"s","type":"string"},
+		{"name":"f","type":"float"},{"name":"d","type":["null","double"]},{"name":"b","type":"boolean"},{"name":"n","type":"null"},
+		{"name":"m","type":{"type":"map","values":"bytes"}},{"name":"e","type":{"type":"array","items":{"type":"record","name":"E","fields":[]}}},
+		{"name":"dec","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},
+		{"name":"fix","type":{"type":"fixed","name":"F","size":4,"logicalType":"decimal","precision":9,"scale":2}},
+		{"name":"long","type":{"type":"bytes","logicalType":"decimal","precision":50,"scale":2}}]}`, timesExact)
+	testenv.Must(t, err)
+	for _, tt := range []struct {
+		chosen, err string
+	}{
+		{"", ""},
+		{"i s s fix long m>key m>value", ""},
+		{"i/int", ""},
+		{"x", "--bloom-filter x: there is no such column"},
+		{"m", "--bloom-filter m: "},
+		{"f", `column "f" cannot have a Bloom filter: 0.0 and -0.0 are equal`},
+		{"d", "0.0 and -0.0 are equal"},
+		{"b", "it has only two values"},
+		{"n", "it has only one value"},
+		{"e", "it has only one value"},
+		{"dec", "equal decimals can have different bytes"},
+	} {
+		doc, err := Format.Options(map[string][]string{optionFilter: strings.Fields(tt.chosen)})
+		testenv.Must(t, err)
+		o, err := parseOptions(doc)
+		testenv.Must(t, err)
+		filtered, err := o.filtered(tree.leaves)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%q: got the error %v, want %q", tt.chosen, err, tt.err)
+			}
+			continue
+		}
+		testenv.Must(t, err)
+		for i, l := range tree.leaves {
+			if want := strings.Contains(" "+tt.chosen+" ", " "+l.Name+" "); filtered[i] != want && l.Name != "i/int" {
+				t.Errorf("%q: column %s has a filter: %v", tt.chosen, l.Name, filtered[i])
+			}
+		}
+	}
+	one, err := Format.Options(map[string][]string{optionFilter: {"s", "i"}})
+	testenv.Must(t, err)
+	two, err := Format.Options(map[string][]string{optionFilter: {"i", "s", "i"}})
+	testenv.Must(t, err)
+	if string(one) != string(two) || Format.Describe(one) != "compression snappy, Bloom filters: 2" {
+		t.Errorf("%s and %s, described as %q", one, two, Format.Describe(one))
+	}
+}

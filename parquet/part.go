@@ -315,6 +315,7 @@ func (p *part) Columns() []format.Column {
 		c := &p.chunks[i]
 		all[c.leaf.number].Codec = codecOf(c.codec).name
 		all[c.leaf.number].Indexed = c.columnIndex.size > 0
+		all[c.leaf.number].Filter = c.filter.size
 		if p.seal.size >= 0 {
 			all[c.leaf.number].Checksum = "crc-32"
 		}

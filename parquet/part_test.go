@@ -25,10 +25,10 @@ import (
 // smallPages limits pages to a size that is enough for most parts.
 var smallPages = format.OpenOptions{MaxBlock: 4 << 20}
 
-// smallFile returns a file of a few small pages with a codec.
+// smallFile returns a file of a few small pages with a codec, and two Bloom filters.
 func smallFile(t testing.TB, codec string) []byte {
 	t.Helper()
-	return smallForm(t, map[string][]string{optionCompression: {codec}})
+	return smallForm(t, map[string][]string{optionCompression: {codec}, optionFilter: {"id", "name"}})
 }
 
 // smallForm returns a file of a few small pages.
@@ -121,6 +121,9 @@ func checkPart(t testing.TB, b []byte) error {
 		if _, err := p.Blocks(i); err != nil && !isDamage(err) {
 			t.Errorf("blocks: %v", err)
 		}
+		if _, err := lacks(p, i); err != nil && !isDamage(err) {
+			t.Errorf("search: %v", err)
+		}
 		for _, row := range []int64{0, p.Rows() / 2} {
 			if err := readColumn(p, i, row); err != nil && !isDamage(err) && !errors.Is(err, column.ErrFull) {
 				t.Errorf("read: %v", err)
@@ -128,6 +131,24 @@ func checkPart(t testing.TB, b []byte) error {
 		}
 	}
 	return err
+}
+
+// lacks asks for a value that a column of formattest.SmallSchema has, and for one that it does
+// not have.
+func lacks(p format.Part, col int) (all [2]bool, err error) {
+	for i, n := range []int64{1, 1000} {
+		value := binary.AppendVarint(nil, n)
+		switch c := p.Columns()[col]; {
+		case c.Type == column.String || c.Type == column.Bytes:
+			value = append([]byte{2}, "a?"[i])
+		case c.Symbols != nil:
+			value[0] = 0
+		}
+		var one error
+		all[i], one = p.(format.Searcher).Lacks(col, [][]byte{value})
+		err = errors.Join(err, one)
+	}
+	return all, err
 }
 
 // readColumn reads a column from a row on, but not too much of it.
@@ -234,8 +255,13 @@ func contentsOf(p format.Part) (string, error) {
 			return "", err
 		}
 		for _, b := range blocks {
-			text += fmt.Sprintf(" %d+%d:%x-%x", b.FirstRow, b.Rows, b.Min, b.Max)
+			text += fmt.Sprintf(" %d+%d:%x-%x/%d", b.FirstRow, b.Rows, b.Min, b.Max, b.Presence)
 		}
+		found, err := lacks(p, i)
+		if err != nil {
+			return "", err
+		}
+		text += fmt.Sprint(found)
 		c, err := p.(format.ColumnPart).Cursor(i)
 		for err == nil {
 			var v column.Vector
@@ -375,7 +401,7 @@ func TestFullVectors(t *testing.T) {
 func TestPartMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	schema, rows := randomSchema(t, r, 300)
-	b := formattest.Rows(t, Format, nil, schema, rows, 500).Files(t)[""]
+	b := formattest.Rows(t, Format, map[string][]string{optionFilter: {"id"}}, schema, rows, 500).Files(t)[""]
 	var free formattest.Memory
 	p, err := openFile(b, format.OpenOptions{Memory: &free})
 	testenv.Must(t, err)

@@ -19,6 +19,7 @@ type regionKind uint8
 const (
 	headRegion regionKind = iota // the magic
 	pagesRegion
+	filterRegion
 	columnIndexRegion
 	offsetIndexRegion
 	sumsRegion
@@ -36,6 +37,7 @@ func (p *part) regions() []region {
 	for i := range p.chunks {
 		c := &p.chunks[i]
 		add(pagesRegion, i, section{c.start, c.end - c.start})
+		add(filterRegion, i, c.filter)
 		add(columnIndexRegion, i, c.columnIndex)
 		add(offsetIndexRegion, i, c.offsetIndex)
 	}

@@ -108,6 +108,13 @@ func (w *rewriter) chunk(i int, to *pq.ColumnChunk) {
 	b := w.marshal(index)
 	to.OffsetIndexOffset, to.OffsetIndexLength = int64(len(w.out)), int32(len(b))
 	w.out = append(w.out, b...)
+	if c.filter.size > 0 {
+		filter := make([]byte, c.filter.size)
+		_, err := w.p.file.ReadAt(filter, c.filter.offset)
+		testenv.Must(w.t, err)
+		m.BloomFilterOffset = int64(len(w.out))
+		w.out = append(w.out, filter...)
+	}
 }
 
 // page writes a page with n values.

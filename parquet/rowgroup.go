@@ -39,6 +39,7 @@ type groupColumn struct {
 	dictionary *dictionary
 	turns      turns
 	bound      sizeBound
+	filter     *filter // nil if the column has no Bloom filter
 	begunJobs  int64
 
 	// The rest is the state after the blocks that have ended.
@@ -48,6 +49,7 @@ type groupColumn struct {
 	bounds           []byte // the bounds of pages, one after another
 	histogram        []int64
 	spilled          int64 // bytes of pages
+	plain            int64 // number of values that are not words of the dictionary
 }
 
 func newRowGroup(o *options, schema string, cols []column.Column, blockSize int) (*rowGroup, error) {
@@ -71,6 +73,10 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 	if err != nil {
 		return nil, err
 	}
+	filtered, err := o.filtered(t.leaves)
+	if err != nil {
+		return nil, err
+	}
 	g := &rowGroup{
 		sorting: sorting,
 		tree:    t, schema: schema, stored: stored, columns: make([]groupColumn, len(t.leaves)), columnOf: make([]int, len(cols)),
@@ -82,6 +88,9 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 	limit := dictionaryLimit(len(cols), blockSize)
 	for i := range g.columns {
 		c := &g.columns[i]
+		if filtered[i] {
+			c.filter = &filter{limit: filterLimit(len(o.BloomFilters), blockSize)}
+		}
 		c.init(&t.leaves[i], leaves[i], limit)
 		g.columnOf[c.number] = i
 		g.growth = max(g.growth, c.bound.growth())
@@ -181,13 +190,26 @@ func (c *groupColumn) end(j *encodeJob, stored int) (grown int64, err error) {
 		c.histogram[i] += n
 	}
 	c.spilled += int64(stored)
-	before := c.dictionaryBound()
+	before := c.dictionaryBound() + c.filterBound()
+	for i := range j.pages {
+		if p := &j.pages[i]; !p.coded {
+			c.plain += int64(p.entries - p.nulls)
+		}
+	}
 	if j.numbered {
 		if c.wordBytes, c.words = j.size, j.words; j.ended {
 			c.bound.end()
 		}
 	}
-	return int64(stored+len(j.pages)*pageTables+len(j.bounds)) + c.dictionaryBound() - before, nil
+	return int64(stored+len(j.pages)*pageTables+len(j.bounds)) + c.dictionaryBound() + c.filterBound() - before, nil
+}
+
+// filterBound returns the most bytes of the Bloom filter without its header.
+func (c *groupColumn) filterBound() int64 {
+	if c.filter == nil {
+		return 0
+	}
+	return c.filter.bound(int64(c.words) + c.plain)
 }
 
 // dictionaryBound returns the most bytes of the dictionary page.

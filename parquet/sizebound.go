@@ -25,6 +25,8 @@ type sizeBound struct {
 	extra int64
 	// number is the most bits of a number of the dictionary. It is 0 without one.
 	number int
+	// filter is the most bytes that a value adds to the Bloom filter.
+	filter int64
 	// dictionary is the most bytes of the dictionary's words.
 	dictionary int64
 	// page is the most bytes that a page adds without its levels and values: to itself, to the
@@ -63,6 +65,9 @@ func newSizeBound(c *groupColumn, limit int) sizeBound {
 			b.dictionary = int64(limit)
 		}
 		b.number = width(limit / (least + wordOverhead))
+	}
+	if c.filter != nil {
+		b.filter = filterValue
 	}
 	per, compression := compressRatio(c.codec)
 	b.per = per
@@ -155,13 +160,13 @@ func (b *sizeBound) pages(rows, raw int64, lengths int) int64 {
 // block returns the bound of a block.
 func (b *sizeBound) block(rows int64, data, lengths int) int64 {
 	raw := b.raw(rows, data, lengths)
-	return raw + raw/b.per + b.page +
+	return raw + raw/b.per + b.page + b.values(rows, data, lengths)*b.filter +
 		(rows*b.page+maxPageRows-1)/maxPageRows + (int64(lengths)+1)*b.page/(maxPageEntries>>11) + raw*b.page/pageBytes + 1
 }
 
 // growth returns the most by which a byte of data, or a quarter of a length, raises the bound.
 func (b *sizeBound) growth() int64 {
-	data := b.value + int64(b.number+8)/8 + (b.extra+127)/128
+	data := b.value + int64(b.number+8)/8 + (b.extra+127)/128 + b.filter
 	if b.hasData {
 		data++
 	}

@@ -172,8 +172,9 @@ func TestDictionary(t *testing.T) {
 					rows = append(rows, kind.append(nil, tt.value(i)))
 				}
 				schema := fmt.Sprintf(schema, kind.typ)
-				file := fileOf(t, schema, options{}, 16<<10, rows)
+				file := fileOf(t, schema, options{BloomFilters: allFiltered(t, schema)}, 16<<10, rows)
 				checkFile(t, schema, rows, file)
+				testenv.Must(t, verifyFile(t, file))
 				coded, plain := false, false
 				for _, s := range openByOther(t, file).Metadata().RowGroups[0].Columns[0].MetaData.EncodingStats {
 					coded = coded || s.PageType == pq.DataPage && s.Encoding == pq.RLEDictionary

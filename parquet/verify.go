@@ -159,6 +159,13 @@ func (v *chunkVerifier) verify(ctx context.Context) error {
 			return err
 		}
 	}
+	if v.c.filter.size > 0 {
+		f, err := v.p.readFilter(v.c, memory)
+		if err != nil {
+			return err
+		}
+		v.values.filter = f.blocks()
+	}
 	if v.c.start < v.c.dataAt {
 		if err := v.dictionary(); err != nil {
 			return err

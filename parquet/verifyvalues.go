@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/cespare/xxhash/v2"
+	"github.com/parquet-go/parquet-go/bloom"
 	parquet "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
@@ -21,6 +23,7 @@ type valueVerifier struct {
 	words  *words
 	seen   []uint64 // bits of the words that the page has
 	bounds []bound
+	filter bloom.SplitBlockFilter // nil if the column has none
 	batch  column.Vector
 	plain  [8]byte
 }
@@ -212,8 +215,12 @@ func (v *valueVerifier) verifyText(n int) (text int64, err error) {
 	return text, nil
 }
 
-// compare compares a value with the bounds.
+// compare compares a value with the bounds and the Bloom filter.
 func (v *valueVerifier) compare(value []byte) error {
+	//guard: rejects a filter that would hide rows from conditions
+	if v.filter != nil && !v.filter.Check(xxhash.Sum64(value)) {
+		return bad(damage.Value, "a value %.60x that the Bloom filter does not have", value)
+	}
 	if len(v.bounds) == 0 || isNaN(&v.leaf, value) {
 		return nil
 	}

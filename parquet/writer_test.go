@@ -57,6 +57,9 @@ func randomOptions(t testing.TB, r *rand.Rand, schema string, codecs []string) o
 	t.Helper()
 	o := options{Compression: codecs[r.IntN(len(codecs))], PageVersion: r.IntN(3)}
 	if r.IntN(2) == 0 {
+		o.BloomFilters = allFiltered(t, schema)
+	}
+	if r.IntN(2) == 0 {
 		return o
 	}
 	tree, err := newTree(schema, timesExact)
@@ -93,6 +96,9 @@ func checkFile(t testing.TB, schema string, rows [][]byte, file []byte) {
 		if k := difference(got, ref.entries[i]); k >= 0 {
 			t.Fatalf("column %s: entry %d of %d is %v, want %v of %d, in rows of %s",
 				l.Name, k, len(got), got[k:min(k+1, len(got))], ref.entries[i][k:min(k+1, len(ref.entries[i]))], len(ref.entries[i]), schema)
+		}
+		if f.Metadata().RowGroups[0].Columns[i].MetaData.BloomFilterOffset > 0 {
+			checkFilter(t, l, chunk.BloomFilter(), ref.entries[i])
 		}
 	}
 	checkChunks(t, file, f.Metadata(), ref)

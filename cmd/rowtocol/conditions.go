@@ -76,9 +76,11 @@ numbers, and neither less nor greater, so not (x < 1) selects NaN.
 
 If convert --values names a column, a block of the column is skipped if its
 first and last values show that no row meets the condition. This works for
-numbers, text, dates and timestamps outside of unions, arrays and maps. If the
-condition bounds the first field of a key index that convert --index made, cat,
-head and stats find the rows by the index: see rowtocol help lookup.`
+numbers, text, dates and timestamps outside of unions, arrays and maps. In the
+Parquet files of convert, pages of any column are skipped by their bounds and
+nulls, and row groups by dictionaries and Bloom filters. If the condition
+bounds the first field of a key index that convert --index made, cat, head and
+stats find the rows by the index: see rowtocol help lookup.`
 
 // conditionExamples are conditions on the messages of internal/mailgen.
 var conditionExamples = []string{

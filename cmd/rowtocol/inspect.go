@@ -270,6 +270,9 @@ func (o *inspectCommand) printInspected(r *inspected) {
 	if len(r.Indexes) > 0 {
 		o.printIndented(indexText(r.Indexes))
 	}
+	if text := filterText(r.Columns); text != "" {
+		o.printIndented(text)
+	}
 	if r.HTML != "" {
 		o.printf("  drawn in %s\n", r.HTML)
 		return
@@ -284,6 +287,22 @@ func (o *inspectCommand) printInspected(r *inspected) {
 	}
 	o.printf("\n")
 	o.printFigures(r)
+}
+
+// filterText names the columns with Bloom filters, and their size. It returns "" if there are
+// none.
+func filterText(columns []inspect.Column) string {
+	var names []string
+	size := int64(0)
+	for i := range columns {
+		if c := &columns[i]; c.Filter > 0 {
+			names, size = append(names, printable(c.Name)), size+c.Filter
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Bloom filters of %s: %s", strings.Join(names, ", "), human(size))
 }
 
 // printTitled prints a name, and facts about the named thing, on one line, or on several

@@ -59,3 +59,13 @@ func TestInspectHTML(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
+
+func TestInspectFilters(t *testing.T) {
+	dir := t.TempDir()
+	writePairs(t, dir, "a.avro", 0, 100)
+	rowtocol(t, dir, nil, "convert", "--format", "parquet", "--bloom-filter", "id", "--bloom-filter", "words[]", "a.avro", "out").want(t, 0)
+	rowtocol(t, dir, nil, "inspect", "out").want(t, 0, "  Bloom filters of id, words[]: ")
+	rowtocol(t, dir, nil, "verify", "out").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--format", "parquet", "--bloom-filter", "none", "a.avro", "other").want(t, 1, "--bloom-filter none", "no such column")
+	rowtocol(t, dir, nil, "convert", "--bloom-filter", "id", "a.avro", "other").want(t, 1, "--bloom-filter")
+}

@@ -67,6 +67,7 @@ type Column struct {
 	Blocks     int64   `json:"blocks"`
 	Raw        int64   `json:"raw_bytes"`
 	Stored     int64   `json:"stored_bytes"`
+	Filter     int64   `json:"bloom_filter_bytes,omitempty"`
 	Ratio      float64 `json:"ratio"` // raw bytes per stored byte; 0 if no bytes are stored
 	Share      float64 `json:"share"` // part of the stored bytes of all columns, 0 to 1
 }
@@ -162,8 +163,10 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 	f.Files, f.Bytes, f.Rows = f.Files+len(part.Files), f.Bytes+group.Bytes, f.Rows+group.Rows
 	f.shareMetadata(file)
 	counts, damaged := countValues(ctx, file, o.Count)
+	cols := file.Columns()
 	for i := range f.Columns {
 		c := &f.Columns[i]
+		c.Filter += cols[i].Filter
 		blocks, err := file.Blocks(i)
 		damaged = errors.Join(damaged, err)
 		c.Blocks += int64(len(blocks))

@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -45,6 +46,11 @@ func TestGather(t *testing.T) {
 			}
 			if math.Abs(share-1) > 1e-9 || stored != f.Stored || f.Blocks != 8 {
 				t.Errorf("shares sum to %v, row groups to %d of %d, %d blocks", share, stored, f.Stored, f.Blocks)
+			}
+			for i, c := range f.Columns {
+				if want := format == parquet.Format && i == 3; c.Filter > 64 != want {
+					t.Errorf("column %d has %d bytes of Bloom filters", i, c.Filter)
+				}
 			}
 			codec, last := "snappy", "snappy"
 			switch format { // formats whose columns have codecs of their own

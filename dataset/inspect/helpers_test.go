@@ -38,8 +38,11 @@ func (f files) size() (n int64) {
 func hops(t *testing.T, f format.Format, rows int) files {
 	t.Helper()
 	var choices map[string][]string
-	if f == trevni.Format {
+	switch f {
+	case trevni.Format:
 		choices = map[string][]string{"codec": {"id=null"}}
+	case parquet.Format:
+		choices = map[string][]string{"bloom-filter": {"hops[]#port"}}
 	}
 	all := make([][]byte, rows)
 	for i := range all {
