@@ -167,6 +167,7 @@ type report struct {
 	}
 	Result struct {
 		Rows    int64
+		Read    int64 `json:"bytes_read"`
 		Nothing bool
 		Parts   []struct {
 			Rows  int64

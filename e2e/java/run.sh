@@ -17,6 +17,8 @@
 #                                          for the rows of all parts together, and each part's structure
 #                                          and, of Parquet files, the indexes of all pages
 #   run.sh selected FILE COLUMN VALUE      of a Parquet file, the rows in pages that can have the value, and all rows
+#   run.sh filters FILE                    of a Parquet file, each column with a Bloom filter: its path, the number of its
+#                                          values, how many of them the filter has, and how many of 10,000 others
 #   run.sh parquet-cli ARGUMENT...         runs a command of parquet-cli; prints its lines, without empty ones
 #   run.sh json LIST                       LIST lines: IN.avro<TAB>ROWS.json, of lines in Avro's JSON encoding; the same
 #   run.sh resolve -                       standard input: WRITER.avsc<TAB>READER.avsc<TAB>DATUM in hexadecimal;

@@ -9,7 +9,8 @@ file or files, and compares with rowtocol's answers to the first.
 
 Where the two differ on purpose, the SQL expresses rowtocol's meaning: NaN is
 unequal to all and has no order, while in DuckDB it is the greatest number and
-equals itself. Integers compare with doubles exactly, and 64-bit integers wrap.
+equals itself. Where all numbers of a part are equal, DuckDB does not look for NaN
+beside them, unless it is asked to. Integers compare with doubles exactly, and 64-bit integers wrap.
 """
 
 import datetime as dt
@@ -74,6 +75,7 @@ UUIDS = [uuid.UUID(int=x) for x in (0, 1, 2**127, 2**128 - 1, 0x123E4567E89B12D3
 class Make:
     def __init__(self, seed):
         self.r = random.Random(seed)
+        self.missing = self.few = None
 
     def one(self, values):
         return self.r.choice(values)
@@ -81,27 +83,39 @@ class Make:
     def chance(self, p):
         return self.r.random() < p
 
+    def begin(self, i):
+        """From time to time, chooses few values and how many of them are missing, so that pages differ."""
+        if i % 150 == 0:
+            self.missing = self.one([0, 0.25, 1]) if self.chance(0.7) else None
+            self.few = {} if self.chance(0.7) else None
+
     def maybe(self, f, *args):
-        return None if self.chance(0.25) else f(*args)
+        return None if self.chance(0.25 if self.missing is None else self.missing) else f(*args)
+
+    def some_of(self, values):
+        if self.few is None:
+            return self.one(values)
+        return self.one(self.few.setdefault(tuple(values), self.r.sample(values, 2)))
 
     def some(self, f, most=3):
         return [f() for _ in range(self.r.randrange(most + 1))]
 
     def row(self, i):
-        text, small = lambda: self.one(TEXTS), lambda: self.one(INTS)
+        self.begin(i)
+        text, small = lambda: self.some_of(TEXTS), lambda: self.some_of(INTS)
         return {
-            "id": i, "i": small(), "oi": self.maybe(small), "l": self.one(LONGS), "ol": self.maybe(self.one, LONGS),
-            "f": self.one(FLOATS), "d": self.one(DOUBLES), "od": self.maybe(self.one, DOUBLES), "s": text(), "os": self.maybe(text),
-            "b": self.chance(0.5), "ob": self.maybe(self.chance, 0.5), "raw": self.one(RAWS),
-            "four": self.maybe(lambda: bytes(self.one([0, 1, 255]) for _ in range(4))),
-            "color": self.one(["RED", "GREEN", "BLUE"]), "ocolor": self.maybe(self.one, ["RED", "BLUE"]),
-            "day": self.one(DAYS), "oday": self.maybe(self.one, DAYS), "clock": self.one(CLOCKS),
-            "millis": self.one(TIMES).replace(tzinfo=UTC), "micros": self.maybe(lambda: self.one(TIMES).replace(tzinfo=UTC)),
-            "local": self.one(TIMES), "dec": self.one(LONG_DECIMALS), "money": self.maybe(self.one, DECIMALS), "uid": self.one(UUIDS),
-            "rec": self.maybe(lambda: {"x": self.one(LONGS), "os": self.maybe(text), "ints": self.some(small)}),
+            "id": i, "i": small(), "oi": self.maybe(small), "l": self.some_of(LONGS), "ol": self.maybe(self.some_of, LONGS),
+            "f": self.some_of(FLOATS), "d": self.some_of(DOUBLES), "od": self.maybe(self.some_of, DOUBLES), "s": text(), "os": self.maybe(text),
+            "b": self.chance(0.5), "ob": self.maybe(self.chance, 0.5), "raw": self.some_of(RAWS),
+            "four": self.maybe(lambda: bytes(self.some_of([0, 1, 255]) for _ in range(4))),
+            "color": self.some_of(["RED", "GREEN", "BLUE"]), "ocolor": self.maybe(self.some_of, ["RED", "BLUE"]),
+            "day": self.some_of(DAYS), "oday": self.maybe(self.some_of, DAYS), "clock": self.some_of(CLOCKS),
+            "millis": self.some_of(TIMES).replace(tzinfo=UTC), "micros": self.maybe(lambda: self.some_of(TIMES).replace(tzinfo=UTC)),
+            "local": self.some_of(TIMES), "dec": self.some_of(LONG_DECIMALS), "money": self.maybe(self.some_of, DECIMALS), "uid": self.some_of(UUIDS),
+            "rec": self.maybe(lambda: {"x": self.some_of(LONGS), "os": self.maybe(text), "ints": self.some(small)}),
             "pair": self.one([None, small(), text()]), "tags": self.some(text), "otags": self.maybe(self.some, lambda: self.maybe(text)),
             "nums": self.some(lambda: self.maybe(small)),
-            "hops": self.some(lambda: {"host": text(), "port": self.maybe(small), "seen": self.some(lambda: self.one(LONGS), 2)}),
+            "hops": self.some(lambda: {"host": text(), "port": self.maybe(small), "seen": self.some(lambda: self.some_of(LONGS), 2)}),
             "labels": {self.one(["a", "b", "it's"]): text() for _ in range(self.r.randrange(3))},
             "olabels": self.maybe(lambda: {self.one(["a", "b"]): self.maybe(small) for _ in range(self.r.randrange(3))}),
             "between": self.maybe(small), "null": small(),
@@ -167,13 +181,14 @@ class Conditions(Make):
             no = self.one(["", self.word("not") + " "])
             a, b = ", ".join(a for a, _ in some), ", ".join(b for _, b in some)
             brackets = self.one(["({})", "[{}]"]).format(a)
-            return f"{ours} {no}{self.word('in')} {brackets}", f"({'NOT' if no else ''} ({sql} IN ({b})))"
+            more = f" AND {number}" if nan and "NULL" not in b else ""
+            return f"{ours} {no}{self.word('in')} {brackets}", f"({'NOT' if no else ''} ({sql} IN ({b}){more}))"
         (o, p), (a, x) = self.operator(order), self.one(literals)
-        greater = p in (">", ">=") and nan
+        more = f" OR isnan({sql})" if nan and p == "<>" else f" AND {number}" if nan else ""
         if kind == 2:
             mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(o, o)
-            return f"{a} {mirrored} {ours}", f"({sql} {p} {x}{' AND ' + number if greater else ''})"
-        return f"{ours} {o} {a}", f"({sql} {p} {x}{' AND ' + number if greater else ''})"
+            return f"{a} {mirrored} {ours}", f"({sql} {p} {x}{more})"
+        return f"{ours} {o} {a}", f"({sql} {p} {x}{more})"
 
     def integer(self):
         return self.one(["i", "oi", "l", "ol", "rec.x", "pair.int", "`between`", "`null`"])

@@ -104,6 +104,7 @@ public final class TrevniOracle {
       case "resolve" -> ok = Resolving.each(list(a[1], in), out);
       case "json" -> ok = each(list(a[1], in), f -> json(f.get(0), f.get(1)));
       case "selected" -> out.println(ParquetRows.selected(new File(a[1]), a[2], Long.parseLong(a[3])));
+      case "filters" -> ParquetRows.filters(new File(a[1])).forEach(out::println);
       case "parquet-cli" -> Commands.run(Arrays.copyOfRange(a, 1, a.length)).forEach(out::println);
       case "compare" -> ok = each(list(a[1], in), f -> compare(f.get(0), f.subList(1, f.size())));
       default -> throw new IllegalArgumentException("unknown command " + a[0]);
