@@ -127,9 +127,10 @@ func TestParquetForms(t *testing.T) {
 	wantLimits(t, converted, engineFaults(t, converted))
 }
 
-// encodedColumns are encodings of columns of for-java.avro, and what engines say that do not read
-// them.
+// encodedColumns are encodings of columns, and what engines say that do not read them. The
+// columns are those of for-java.avro, or of nulls.avro, with pages that have no values.
 var encodedColumns = []struct {
+	nulls   bool
 	columns map[string]string // by encoding
 	refused map[string]string // by reader
 }{
@@ -146,6 +147,11 @@ var encodedColumns = []struct {
 		"plain":                   "single double option.n millis micros four",
 	}},
 	{columns: map[string]string{"plain": "raw decimal color id", "dictionary": "uuid four double option.tags"}},
+	{nulls: true, columns: map[string]string{
+		"delta_binary_packed": "int long longs", "byte_stream_split": "double", "delta_byte_array": "text color",
+		"delta_length_byte_array": "raw", "rle": "truth truths",
+	}},
+	{nulls: true, columns: map[string]string{"delta_byte_array": "raw", "delta_length_byte_array": "text color", "plain": "int"}},
 	{
 		columns: map[string]string{"byte_stream_split": "id date time_micros union/long pair/int option.inner.z"},
 		refused: map[string]string{"DuckDB": "only supported for FLOAT or DOUBLE"},
@@ -169,11 +175,17 @@ var encodedColumns = []struct {
 func TestParquetEncodings(t *testing.T) {
 	needJava(t)
 	t.Parallel()
-	entries := madeEntries(t, t.TempDir())[1:2]
+	dir := t.TempDir()
+	entries := append(madeEntries(t, dir)[1:2], entry{file: "nulls.avro", rows: 22_000, class: "ok", path: dir + "/nulls.avro"})
+	python(t, "alltypes.py", "nulls", entries[1].path)
 	var converted []conversion
 	var refused []map[string]string
 	codecs := []string{"none", "snappy", "zstd", "gzip", "lz4_raw"}
 	for i, e := range encodedColumns {
+		some := entries[:1]
+		if e.nulls {
+			some = entries[1:]
+		}
 		flags := []string{"--format=parquet", "--block-size=4KiB"}
 		for encoding, columns := range e.columns {
 			for _, c := range strings.Fields(columns) {
@@ -182,7 +194,7 @@ func TestParquetEncodings(t *testing.T) {
 		}
 		for version := 1; version <= 2; version++ {
 			for _, codec := range everyNth(codecs, len(codecs), 2*i+version) {
-				c := convertAll(t, entries, append(flags, "--compression="+codec, fmt.Sprint("--page-version=", version))...)[0]
+				c := convertAll(t, some, append(flags, "--compression="+codec, fmt.Sprint("--page-version=", version))...)[0]
 				c.file = fmt.Sprintf("%s, encodings %d, pages of version %d, %s", c.file, i, version, codec)
 				converted, refused = append(converted, c), append(refused, e.refused)
 			}

@@ -1,11 +1,13 @@
 """Every type of Avro, in Arrow and in Parquet.
 
 alltypes.py make ALL.avro [WITHOUT...]
+alltypes.py nulls NULLS.avro
 alltypes.py judge ALL.avro ALL.arrows ALL.parquet STRUCTS.arrows
 alltypes.py empty NONE.arrows NONE.parquet
 alltypes.py sevenths SOME.arrows SOME.parquet
 
-make writes rows with fastavro, without the columns WITHOUT. judge compares
+make writes rows with fastavro, without the columns WITHOUT. nulls writes rows of which
+many in a row have only nulls and empty arrays, as pages then do. judge compares
 values that pyarrow reads from rowtocol's files with those that fastavro reads
 from the original. The columns that an engine cannot read must be those that the
 documentation names.
@@ -114,6 +116,23 @@ def make(path, *without):
     schema = {**SCHEMA, "fields": [f for f in SCHEMA["fields"] if f["name"] not in without]}
     with open(path, "wb") as f:
         fastavro.writer(f, fastavro.parse_schema(schema), map(row, range(ROWS)), codec="deflate")
+    return 0
+
+
+def nulls(path):
+    types = {"int": "int", "long": "long", "double": "double", "text": "string", "raw": "bytes", "truth": "boolean",
+             "color": {"type": "enum", "name": "Color", "symbols": ["RED", "GREEN"]}}
+    schema = record("Nulls", id="int", **{name: ["null", t] for name, t in types.items()},
+                    longs={"type": "array", "items": "long"}, truths={"type": "array", "items": ["null", "boolean"]})
+
+    def sparse(i):
+        if i % 22_000 < 21_000:
+            return {"id": i, "longs": [], "truths": []}
+        return {"id": i, "int": i, "long": -i, "double": i / 3, "text": f"s{i}", "raw": b"r%d" % i, "truth": i % 7 < 3,
+                "color": ["RED", "GREEN"][i % 2], "longs": [i, i + 1], "truths": [None, True, i % 2 == 0]}
+
+    with open(path, "wb") as f:
+        fastavro.writer(f, fastavro.parse_schema(schema), map(sparse, range(22_000)), codec="deflate")
     return 0
 
 
@@ -272,4 +291,4 @@ def judge(avro, stream, parquet, structs):
 
 
 if __name__ == "__main__":
-    sys.exit({"make": make, "judge": judge, "empty": empty, "sevenths": sevenths}[sys.argv[1]](*sys.argv[2:]))
+    sys.exit({"make": make, "nulls": nulls, "judge": judge, "empty": empty, "sevenths": sevenths}[sys.argv[1]](*sys.argv[2:]))
