@@ -165,7 +165,7 @@ func TestStepsRefused(t *testing.T) {
 		{"task --plan altered.json --task 0", 9, "altered.json"},
 		{"task --plan short.json --task 0", 9, "short.json"},
 		{"task --plan older.json --task 0", 9, "version"},
-		{"task --plan writers.json --task 0", 9, "of revision 2 of the writers, and this program has 1; make the plan again"},
+		{"task --plan writers.json --task 0", 9, "of revision 3 of the writers, and this program has 2; make the plan again"},
 		{"task --plan newer.json --task 0", 9, "newer.json: plan: a newer program made it"},
 		{"task --plan changed.json --task 0", 9, "changed.json: plan: the document is damaged"},
 		{"task --plan cut.json --task 0", 9, "cut.json: plan: the document is damaged"},
