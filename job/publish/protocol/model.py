@@ -9,10 +9,13 @@ increments. After every call the driver checks that:
   * no input is counted twice, and no number is given to two increments;
   * a published output stays until an output replaces it whose plan saw it and whose
     holder came later;
+  * an output that was replaced, and is kept, has all its files until its time is over,
+    and as long as there is a document that says so;
   * a finished task stays finished as long as the directory of its plan is there,
     and a pending manifest names the work that a holder took.
 
-At the end a fresh run must succeed. After it and a clean only its files are left.
+At the end a fresh run must succeed. After it, once the time of all kept outputs is over, and
+after a clean, only its files are left.
 
 usage: model.py SCHEDULES [SEED [MUTANT]]
        model.py mutants
@@ -29,7 +32,7 @@ sys.dont_write_bytecode = True
 
 from rules import (  # noqa: E402
     LOCK, MUTANTS, SUCCESS, WORK, Actor, FileSystem, Overtaken, Refused, Unanswered,
-    below, finished, increments, require,
+    below, finished, increments, kept, require,
 )  # fmt: skip
 
 READS = {
@@ -38,11 +41,11 @@ READS = {
 }  # fmt: skip
 
 # Few schedules fail without these rules. This is the seed of one.
-RARE = {"mkdirghost": 4463, "newname": 10769, "keeps": 1049, "resumesdead": 3979, "marksafter": 6188}
+RARE = {"mkdirghost": 11218, "newname": 10769, "keeps": 17008, "resumesdead": 4211, "marksafter": 10365}
 
 # Names of calls that can break nothing that is checked, only staged work, and staged work
 # among other things.
-QUIET = READS | {"mkdir", "mkdir own", "put lock", "put mark", "put pending", "put success", "stage plan"}
+QUIET = READS | {"mkdir", "mkdir own", "put lock", "put mark", "put pending", "put success", "put keep", "stage plan"}
 STAGING = {"stage", "stage result", "remove own", "remove other"}
 MOVING = {"take", "fence", "drop", "put back", "discard", "withdraw", "remove", "remove pending", "trash"}
 
@@ -50,7 +53,12 @@ MOVING = {"take", "fence", "drop", "put back", "discard", "withdraw", "remove", 
 class World:
     """The file system, and the history for checking the promises."""
 
-    def __init__(self, rng, mutant):
+    def __init__(self, rng, times, mutant):
+        self.times = times  # chance of its own, so that it does not change the other choices
+        self.keeps = times.random() < 0.4  # whether actors keep replaced outputs
+        self.clock = 0  # of the file system
+        self.counting = {}  # id -> time when its output was counted last
+        self.promised = {}  # id -> the document of a replaced output, and the time until which it is kept
         self.fs, self.rng, self.mutant = FileSystem(), rng, mutant
         self.names = 0
         self.holders = 0  # number of times that the lock was taken
@@ -102,10 +110,20 @@ class World:
         now = self.counted()
         if now is not None:
             self.check_outputs(now)
+        if self.keeps:
+            self.check_kept(now)
+
+    def check_kept(self, now):
+        docs = [k.doc for k in kept(self.fs).values()] + [d for d, until in self.promised.values() if self.clock <= until]
+        for d in docs:
+            where = self.fs.get(d.home()) or {}
+            lost = [n for task, n in enumerate(d.files) if where.get(n) != d.plan.content(task)]
+            require(not lost or d.id in self.removed, "a kept output lost a file", lost)
+        self.counting.update({d.id: self.clock for d in now or ()})
 
     def check_outputs(self, now):
         for d in now:
-            where = self.fs.dir(("D", d.dirname()) if d.increment else ("D",))
+            where = self.fs.dir(d.home())
             for task, name in enumerate(d.files):
                 require(where.get(name) == d.plan.content(task), "a listed file is missing or wrong", name)
             if d.id not in self.published:
@@ -125,6 +143,8 @@ class World:
             self.numbers[d.seq] = d.id
         else:
             require(not self.plain or self.plain.holder < d.holder, "an older output replaced a newer one", d.id)
+            for id in d.replaces & self.counting.keys() if d.keep else ():
+                self.promised[id] = self.published[id], self.counting[id] + d.keep
             self.plain = d
 
     def check_staged(self):
@@ -159,7 +179,7 @@ class Schedule:
 
     def __init__(self, seed, mutant):
         self.rng = random.Random(seed)
-        self.w = World(self.rng, mutant)
+        self.w = World(self.rng, random.Random(~seed), mutant)
         self.trace, self.late, self.live, self.later = [], [], {}, []
 
     def run(self):
@@ -177,6 +197,7 @@ class Schedule:
                 overwrite=rng.random() < 0.7,
                 restart=rng.random() < 0.2,
                 memory=rng.choice([1, 1, 2]),
+                keep=self.w.times.choice([0, 5, 20]) if self.w.keeps else 0,
             )
             self.later.append(actor)
         self.interleave()
@@ -223,6 +244,8 @@ class Schedule:
                 self.repeat(self.late.pop(rng.randrange(len(self.late))))
                 continue
             self.disturb()
+            if self.w.keeps and self.w.times.random() < 0.1:
+                self.w.clock += self.w.times.choice([1, 1, 5, 30])
             name = rng.choices(list(self.live), [speed[n] + 1e-6 for n in self.live])[0]
             if rng.random() < 0.01:
                 self.kill(name)
@@ -326,13 +349,15 @@ class Schedule:
         require(not lost, "an output that was reported as done was never there", lost)
         plain = fs.get(SUCCESS)
         ours = set(plain.files) | {"_SUCCESS", ".rowtocol"}
-        left = [n for n in fs.dir(("D",)) if n not in ours and not n.startswith("_increments-")]
+        left = [n for n in fs.dir(("D",)) if n not in ours and not n.startswith("_increments-") and n.rpartition("-")[2] not in kept(fs)]
         require(not left, "something is left after a fresh run", left)
         require(self.alone(Actor(w, "next", "convert", "abcdz")) == "nothing", "a second run found something to do", "")
         dead = [n for n, d in fs.dir(WORK).items() if n.startswith("plan-") and "plan" in d]
         require(not dead, "a dead plan is left after the next run", dead)
+        w.clock += 100
         require(self.alone(Actor(w, "last", "clean")) == "clean", "a clean failed", "")
-        require(not fs.dir(WORK), "something is left after a clean", list(fs.dir(WORK)))
+        left = [*fs.dir(WORK), *(n for n in fs.dir(("D",)) if n not in ours and not n.startswith("_increments-"))]
+        require(not left, "something is left after a clean", left)
 
 
 def main(args):

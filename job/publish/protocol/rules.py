@@ -31,6 +31,14 @@ MUTANTS = {
     "removeslate": "an attempt removes its file after its result is written",
     "nomarker": "the last number of an increment is not remembered",
     "marksafter": "the last number of an increment is remembered after it is published",
+    "fencekept": "a new holder moves the documents of kept outputs as well",
+    "keepslate": "the documents of kept outputs are written after the old files are moved out",
+    "keepsearly": "the documents of kept outputs are written before _SUCCESS is retired",
+    "keepsplain": "only the output is kept, and not its increments",
+    "forgetskeep": "a pending manifest does not say that its output keeps the ones that it replaces",
+    "filesfirst": "the files of a kept output are moved out before its document",
+    "removesyoung": "a holder removes kept outputs before their time is over",
+    "neverexpires": "kept outputs stay when their time is over",
 }
 
 WORK = ("D", ".rowtocol")
@@ -119,14 +127,26 @@ class Plan:
 class Document:
     """The manifest of an output or of an increment. It never changes."""
 
-    def __init__(self, id, plan, files, seq, holder):
+    def __init__(self, id, plan, files, seq, holder, keep):
         self.id, self.plan, self.files, self.seq, self.holder = id, plan, files, seq, holder
+        self.keep = keep  # how long the outputs that it replaces stay; 0 for not at all
         self.inputs, self.increment = plan.inputs, plan.increment
         self.replaces = frozenset() if plan.increment else plan.sees
         self.base = next(iter(plan.sees), None) if plan.increment else None
 
     def dirname(self):
         return f"increment-{self.seq:08}-{self.id}"
+
+    def home(self):
+        """The directory of the published files."""
+        return ("D", self.dirname()) if self.increment else ("D",)
+
+
+class Kept:
+    """The document of a replaced output whose files stay until a time of the file system's clock."""
+
+    def __init__(self, doc, until):
+        self.doc, self.until = doc, until
 
 
 def require(holds, promise, detail):
@@ -154,6 +174,11 @@ def increments(fs):
     return sorted((d["_SUCCESS"] for d in dirs if "_SUCCESS" in d), key=lambda d: d.seq)
 
 
+def kept(fs):
+    """The documents of kept outputs, by the IDs of the outputs."""
+    return {n[5:]: k for n, k in (fs.get(WORK) or {}).items() if n.startswith("kept-")}
+
+
 def markers(fs):
     """The numbers in the names of markers."""
     return [int(n[12:]) for n in fs.dir(("D",)) if n.startswith("_increments-")]
@@ -178,10 +203,10 @@ class Actor:
       clean    removes leftovers
     """
 
-    def __init__(self, world, name, kind, inputs="", incremental=False, overwrite=False, restart=False, memory=1):
+    def __init__(self, world, name, kind, inputs="", incremental=False, overwrite=False, restart=False, memory=1, keep=0):
         self.w, self.fs, self.name, self.kind = world, world.fs, name, kind
         self.inputs, self.incremental, self.overwrite = frozenset(inputs), incremental, overwrite
-        self.restart, self.memory = restart, memory
+        self.restart, self.memory, self.keep = restart, memory, keep
         self.remembers = {}  # task -> the file that it staged or found
         self.moves = 0
         self.rename_self()
@@ -285,8 +310,9 @@ class Actor:
             return False
 
     def fence(self):
-        kept = ("trash-",) if self.w.mutant == "fenceplans" else ("trash-", "plan-")
-        others = yield ("list work", lambda: [n for n in self.fs.dir(WORK) if n != self.id and not n.startswith(kept)])
+        moved = {"fenceplans": "plan-", "fencekept": "kept-"}.get(self.w.mutant)
+        stay = tuple(p for p in ("trash-", "plan-", "kept-") if p != moved)
+        others = yield ("list work", lambda: [n for n in self.fs.dir(WORK) if n != self.id and not n.startswith(stay)])
         for n in others:
             if self.w.mutant != "nofence":
                 yield from self.move_if_there("fence", WORK + (n,), self.dir + ("fenced-" + n,))
@@ -432,7 +458,7 @@ class Actor:
         files = {f"part{task}-{id}": name for task, name in staged.items()}
         numbers = yield ("list numbers", lambda: [d.seq for d in increments(self.fs)] + markers(self.fs))
         plain = yield ("read success", lambda: self.fs.get(SUCCESS))
-        doc = Document(id, plan, files, max([0, *numbers, plain.seq if plain else 0]) + 1, self.holder)
+        doc = Document(id, plan, files, max([0, *numbers, plain.seq if plain else 0]) + 1, self.holder, self.keep)
         yield from self.check_lock()
         if self.w.mutant == "early":
             yield from self.take(plan)
@@ -469,13 +495,47 @@ class Actor:
         if not (yield from self.gather(doc, ("D",), pending)):
             return False
         plain = yield ("read success", lambda: self.fs.get(SUCCESS))
+        if self.w.mutant == "keepsearly":
+            yield from self.keep_replaced(doc, plain)
         if plain and plain.id != doc.id:
             yield from self.move("retire", SUCCESS, self.dir + ("retired",) if self.w.mutant == "retry" else self.new("retired"))
+        if self.w.mutant not in ("keepsearly", "keepslate"):
+            yield from self.keep_replaced(doc, plain)
         yield from self.bring_in(doc, ("D",))
         yield from self.move_old_out(doc)
+        if self.w.mutant == "keepslate":
+            yield from self.keep_replaced(doc, plain)
         if not (yield ("read success", lambda: self.fs.get(SUCCESS))):
             yield from self.put_and_move("success", doc, SUCCESS)
         return True
+
+    def keep_replaced(self, doc, plain):
+        """Writes the documents of the output that is replaced, which is retired by now, and of
+        its increments. A killed holder may have written them before: they are written again,
+        and their time begins again."""
+        if not doc.keep or self.w.mutant == "forgetskeep" and doc.holder != self.holder or plain and plain.id == doc.id:
+            return
+        dirs = yield ("find", lambda: below(self.fs, self.dir))
+        retired = [v for _, d in dirs for n, v in d.items() if n.startswith("retired") and v.id in doc.replaces]
+        base = max([plain] if plain else retired, key=lambda d: d.seq, default=None)
+        added = yield ("list increments", lambda: [d for d in increments(self.fs) if d.base == (base.id if base else None)])
+        for d in ([base] if base else []) + (added if self.w.mutant != "keepsplain" else []):
+            if d.id in (yield ("list work", lambda: kept(self.fs))):
+                if self.w.mutant == "keepsearly":
+                    continue
+                yield from self.move_if_there("unkeep", WORK + ("kept-" + d.id,), self.new("old-"))
+            yield from self.put_and_move("keep", lambda d=d: Kept(d, self.w.clock + doc.keep), WORK + ("kept-" + d.id,))
+
+    def remove_kept(self):
+        """Ends the outputs whose time is over: the document goes, and its files are then those
+        of no output."""
+        for id, k in (yield ("list work", lambda: kept(self.fs))).items():
+            if self.w.mutant == "neverexpires" or self.w.mutant != "removesyoung" and self.w.clock <= k.until:
+                continue
+            if self.w.mutant == "filesfirst":
+                for name in k.doc.files:
+                    yield from self.move_if_there("old out", k.doc.home() + (name,), self.new("old-"))
+            yield from self.move_if_there("unkeep", WORK + ("kept-" + id,), self.new("old-"))
 
     def publish_increment(self, doc, pending):
         target = ("D", doc.dirname())
@@ -502,7 +562,7 @@ class Actor:
 
     def put_and_move(self, what, content, target):
         written = self.new(what)
-        yield ("put " + what, lambda: self.fs.put(written, content))
+        yield ("put " + what, lambda: self.fs.put(written, content() if callable(content) else content))
         yield from self.move(what, written, target)
 
     def gather(self, doc, home, pending):
@@ -550,10 +610,13 @@ class Actor:
 
     def move_old_out(self, doc):
         """Moves out files that are not part of the plain output, or of any output if there
-        is none. A late call can leave an empty directory with the name of an increment."""
-        files = doc.files if doc else ()
+        is none. Files of kept outputs stay. A late call can leave an empty directory with the name of
+        an increment."""
+        files, stay = doc.files if doc else (), kept(self.fs)
         for n, v in (yield ("list", lambda: dict(self.fs.dir(("D",))))).items():
             part = n.startswith("part") and n not in files
+            if n.rpartition("-")[2] in stay and v != {}:
+                continue
             if part or n.startswith("increment-") and ("_SUCCESS" not in v or doc and v["_SUCCESS"].base != doc.id):
                 yield from self.move_if_there("old out", ("D", n), self.new("old-"))
 
@@ -570,4 +633,6 @@ class Actor:
                 yield from self.publish(doc, path)
             if self.w.mutant != "keeps":
                 yield ("remove pending", lambda path=path: self.fs.remove(path))
+        if self.w.keeps:
+            yield from self.remove_kept()
         yield from self.move_old_out((yield ("read success", lambda: self.fs.get(SUCCESS))))
