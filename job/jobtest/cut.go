@@ -38,15 +38,20 @@ func PowerCuts(t *testing.T) {
 // cutter is a scene on a disk whose power is cut.
 type cutter struct {
 	*scene
-	disk *memstore.Disk
+	disk   *memstore.Disk
+	begins int // number of calls of begin
 }
 
 // begin makes a destination and the request to change it. A cut may leave a lock
-// under two names, which must expire before it can be taken.
+// under two names, which must expire before it can be taken. Every other request keeps the files
+// that it replaces.
 func (c *cutter) begin(t *testing.T, name string) job.Request {
 	t.Helper()
 	r := c.scene.begin(t, c.st, name)
 	r.Destination.Times.Stale = time.Millisecond
+	if c.begins++; c.overwrite && c.begins%2 == 0 {
+		r.Destination.KeepReplaced = time.Hour
+	}
 	return r
 }
 
@@ -117,6 +122,9 @@ func (c *cutter) last(t *testing.T, r job.Request) {
 	c.finish(t, r)
 	c.cut(t, r, 0)
 	c.checkComplete(t, r.Dest)
+	if keeps, kept := r.Destination.KeepReplaced > 0, c.keptFiles(t, r.Dest); keeps != (len(kept) > 0) {
+		t.Errorf("keeps the former output: %v, and kept %q", keeps, kept)
+	}
 	if t.Failed() {
 		t.Fatalf("in %s (overwrite: %v)", r.Dest, c.overwrite)
 	}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -287,7 +288,27 @@ func (s *scene) hasOutput(t *testing.T, dest string) bool {
 	return err == nil && got.equal(s.want)
 }
 
-// checkComplete requires a destination to hold the new output and nothing else.
+// keptFiles returns the documents of kept outputs in a destination, and the files that they list.
+func (s *scene) keptFiles(t *testing.T, dest string) (names []string) {
+	t.Helper()
+	for name := range s.tree(t, dest) {
+		if dir, base := path.Split(name); dir != manifest.WorkName+"/" || !strings.HasPrefix(base, manifest.KeptName("")) {
+			continue
+		}
+		text, err := s.st.ReadFile(t.Context(), path.Join(dest, name), maxFile)
+		testenv.Must(t, err)
+		k, err := manifest.DecodeKept(text)
+		testenv.Must(t, err)
+		names = append(names, name)
+		for _, f := range k.Files() {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// checkComplete requires a destination to hold the new output and the files of kept ones, and
+// nothing else.
 func (s *scene) checkComplete(t *testing.T, dest string) {
 	t.Helper()
 	if !s.hasOutput(t, dest) {
@@ -302,10 +323,17 @@ func (s *scene) checkComplete(t *testing.T, dest string) {
 	for _, f := range m.Files() {
 		delete(got, f.Name)
 	}
+	kept := s.keptFiles(t, dest)
+	for _, name := range kept {
+		if _, ok := got[name]; !ok {
+			t.Errorf("%s is not kept", name)
+		}
+		delete(got, name)
+	}
 	for name := range got {
 		t.Errorf("%s is left over", name)
 	}
-	if _, err := s.st.Stat(t.Context(), path.Join(dest, manifest.WorkName)); !errors.Is(err, store.ErrNotExist) {
+	if _, err := s.st.Stat(t.Context(), path.Join(dest, manifest.WorkName)); len(kept) == 0 && !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("%s is left over (%v)", manifest.WorkName, err)
 	}
 }

@@ -514,6 +514,7 @@ func FuzzDecode(f *testing.F) {
 		_, _ = DecodePlan(b)
 		_, _ = DecodeTaskResult(b, "x", 0)
 		_, _ = DecodePending(b)
+		_, _ = DecodeKept(b)
 		s, err := DecodeSuccess(b)
 		if err != nil {
 			return

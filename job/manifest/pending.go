@@ -10,6 +10,9 @@ type Pending struct {
 	*Success
 	// Staged are the staged names of Success.Entries, in the same order.
 	Staged []string `json:"staged"`
+	// KeepSeconds is how long the files of the outputs that it replaces stay: see Kept. With 0
+	// they are removed at once.
+	KeepSeconds int64 `json:"keep_seconds,omitempty"`
 }
 
 // NewPending returns the document of an output from the results of all tasks: see NewSuccess.
@@ -51,6 +54,9 @@ func DecodePending(b []byte) (*Pending, error) {
 	err := decode("pending manifest", b, p)
 	if err == nil {
 		err = p.validate()
+	}
+	if err == nil {
+		err = checkKeep(p.KeepSeconds)
 	}
 	if err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ func TestPending(t *testing.T) {
 		"no staged name": func(p *Pending) { p.Staged[0] = "x" },
 		"outside":        func(p *Pending) { p.Staged[2] = strings.Replace(p.Staged[2], "00000-", "x/../00000-", 1) },
 		"another output": func(p *Pending) { p.ID = attempt },
+		"keeps for less": func(p *Pending) { p.KeepSeconds = -1 },
 	} {
 		p, err := DecodePending(b)
 		testenv.Must(t, err)

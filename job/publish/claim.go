@@ -126,14 +126,20 @@ func (c *Claim) recover(ctx context.Context) error {
 	return c.clearUp(ctx)
 }
 
-// clearUp reads the state of the destination, and moves out files that are not part of the output.
+// clearUp reads the state of the destination. It moves out files that are not part of the output,
+// but not those of kept outputs.
 func (c *Claim) clearUp(ctx context.Context) (err error) {
-	if c.state, err = c.ReadState(ctx); err != nil {
-		return err
-	}
-	//guard: removes nothing from a destination that is foreign or damaged
-	if len(c.state.foreign) > 0 || c.state.damage != "" {
-		return nil
+	for ended := true; ended; {
+		if c.state, err = c.ReadState(ctx); err != nil {
+			return err
+		}
+		//guard: removes nothing from a destination that is foreign or damaged
+		if len(c.state.foreign) > 0 || c.state.damage != "" {
+			return nil
+		}
+		if ended, err = c.endKept(ctx); err != nil {
+			return c.wrap(err)
+		}
 	}
 	if err := c.moveOut(ctx, c.state); err != nil {
 		return err
@@ -152,11 +158,15 @@ func (c *Claim) fence(ctx context.Context) error {
 		return err
 	}
 	for _, info := range infos {
+		_, kept := manifest.KeptID(info)
 		switch {
 		case info.Name == c.id:
 			continue
 		//guard: keeps the work of tasks
 		case strings.HasPrefix(info.Name, planPrefix):
+			continue
+		//guard: keeps the files of kept outputs
+		case kept:
 			continue
 		case strings.HasPrefix(info.Name, trashPrefix):
 			err = c.st.RemoveAll(ctx, info.Path)

@@ -9,19 +9,19 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/job/failure"
-	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Cleaned has the leftovers that Clean removed, and those that it kept because they
-// changed too recently.
+// Cleaned has the leftovers that Clean removed, and those that it kept for now: work that changed
+// too recently, and kept outputs whose time is not over.
 type Cleaned struct {
 	Removed, Kept []Leftover
 }
 
 // Clean removes leftovers of dead holders, and uncommitted work of plans. It removes work that
 // can be used again only if nothing in it changed for olderThan, by the clock of the storage.
-// It removes all other leftovers at once, as any holder does. It completes a pending output.
+// It removes kept outputs whose time is over by the same clock, and all other leftovers at once, as
+// any holder does. It completes a pending output.
 //
 // Clean takes the lock. If a holder lives, the error is failure.Locked. If the destination
 // holds foreign files, Clean removes files only from the work directory, because other files of
@@ -33,7 +33,7 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 		return nil, err
 	}
 	cleaned := &Cleaned{}
-	if before.Lock == nil && !before.pending && len(before.Leftovers()) == 0 {
+	if before.Lock == nil && !before.pending && len(before.Leftovers())+len(before.Kept) == 0 {
 		return cleaned, before.CheckForeign()
 	}
 	c, held, err := d.Claim(ctx)
@@ -58,11 +58,13 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 	if err != nil {
 		return cleaned, d.wrap(err)
 	}
-	for _, l := range before.Debris {
-		if !slices.ContainsFunc(after.Debris, func(left Leftover) bool { return left.Name == l.Name }) {
+	left := slices.Concat(after.Debris, after.Kept)
+	for _, l := range slices.Concat(before.Debris, before.Kept) {
+		if !slices.ContainsFunc(left, func(left Leftover) bool { return left.Name == l.Name }) {
 			cleaned.Removed = append(cleaned.Removed, l)
 		}
 	}
+	cleaned.Kept = append(cleaned.Kept, after.Kept...)
 	return cleaned, after.CheckForeign()
 }
 
@@ -163,12 +165,11 @@ func (s *Status) CheckForeign() error {
 
 // clean removes the work of plans that is old enough.
 func (c *Claim) clean(ctx context.Context, olderThan time.Duration, cleaned *Cleaned) error {
-	info, err := c.st.Stat(ctx, c.pathOf(manifest.LockName))
+	now, err := c.lockedAt(ctx)
 	if err != nil {
 		return err
 	}
-	// The storage gave the lock its time just now, by the same clock as all other files.
-	limit := info.ModTime.Add(-olderThan)
+	limit := now.Add(-olderThan)
 	infos, err := c.list(ctx, c.workDir())
 	if err != nil {
 		return err

@@ -59,6 +59,7 @@ type Destination struct {
 	times      Times
 	movers     int
 	moved      []manifest.Move
+	keep       time.Duration
 	increments *sync.Map // *increment by name: increments that were read and are sound; they never change
 	now        func() time.Time
 	sleep      func(ctx context.Context, d time.Duration) error
@@ -73,6 +74,10 @@ type Options struct {
 	Movers int
 	// Moved are trees of inputs that were moved after they were converted.
 	Moved []manifest.Move
+	// KeepReplaced is how long the files of an output and its increments stay after an output of
+	// this process replaced them, by the clock of the storage. It is rounded up to seconds. 0
+	// removes them at once.
+	KeepReplaced time.Duration
 	// Now and Sleep are the clock of a process that watches a lock. Only tests set them.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -81,7 +86,7 @@ type Options struct {
 // At returns the destination at a place. The directory need not exist, but its parent must exist
 // when the destination is claimed.
 func At(place store.Location, o Options) *Destination {
-	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, increments: new(sync.Map), now: o.Now, sleep: o.Sleep}
+	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, keep: o.KeepReplaced, increments: new(sync.Map), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
 		d.now = time.Now
 	}

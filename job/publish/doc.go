@@ -26,6 +26,8 @@
 //	    other-<n>                        the directory of a former holder
 //	    retired-<n>                      a _SUCCESS that was replaced
 //	    old-<n>                          a part, an increment, or the work of a plan, to be removed
+//	DEST/.rowtocol/kept-<id>             the manifest of a replaced output or increment whose
+//	                                     files stay for a time
 //	DEST/.rowtocol/trash-<n>/            is being removed; nothing in it counts
 //
 // A staged file is one that may still be published. The holder is the process that took the lock
@@ -58,7 +60,7 @@
 // work of plans that can never be committed. Publish makes the work of a plan the output:
 //
 //	pending manifest → work taken, and checked again
-//	→ old _SUCCESS out → files in → old files out → _SUCCESS
+//	→ old _SUCCESS out → documents of kept outputs in → files in → old files out → _SUCCESS
 //
 // Taking the work means moving its directory into that of the holder, where no task writes. The
 // pending manifest names the files that were checked, so later results of tasks do not matter.
@@ -86,6 +88,17 @@
 // that replaces everything removes orphans, because their inputs may be gone. Until then the
 // destination counts as damaged. The content of an increment's directory never changes, and its
 // name is used once, so a process reads each increment once.
+//
+// The files of a replaced output may stay for a time, for readers that have them open. The pending
+// manifest says for how long. Each output and increment that is kept has a document in the work
+// directory, which is written after the old _SUCCESS is out, because the time begins then: no
+// reader finds the output any more. A holder that completes the output writes the documents again.
+// The old manifest is among those that were retired, and the increments are still in place. As long
+// as there is a document, and an output that replaced the kept one, no holder moves the files out,
+// and a new holder leaves the document in place. A holder compares the time of the document with
+// that of its lock. It ends a kept output by moving out the document. The files then belong to no
+// output, like those of any output that was replaced, and are moved out as such. So no document
+// lists a file that a holder moved out.
 //
 // A plan that replaces outputs names the IDs of all that the destination held when the plan was
 // made, without pending outputs. If the destination holds any other output, a commit is refused,

@@ -71,6 +71,10 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 				s.damage = cmp.Or(s.damage, r.damage)
 				s.Increments = append(s.Increments, r.Committed)
 			case manifest.Replaced:
+				//guard: keeps the increments of kept outputs
+				if s.isKept(r.Name) {
+					break
+				}
 				s.uncounted = append(s.uncounted, r.Name)
 			case manifest.Orphaned:
 				s.orphans = append(s.orphans, r.Name)

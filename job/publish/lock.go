@@ -213,6 +213,13 @@ func (c *Claim) checkLock(ctx context.Context) error {
 	return nil
 }
 
+// lockedAt returns the time at which the lock was taken. The storage gave the lock this time, by the
+// same clock as all other files.
+func (c *Claim) lockedAt(ctx context.Context) (time.Time, error) {
+	info, err := c.st.Stat(ctx, c.pathOf(manifest.LockName))
+	return info.ModTime, err
+}
+
 // heartbeat gives signs of life until the claim ends or its directory is moved away. Errors of
 // the store do not stop it.
 func (c *Claim) heartbeat(ctx context.Context) {

@@ -22,7 +22,7 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, work *task.Work, 
 	s := manifest.NewPending(p, manifest.NewID(), work.Results)
 	s.Sequence, s.Made = c.state.sequence+1, made
 	if !s.Increment {
-		s.Replaces = c.state.allIDs()
+		s.Replaces, s.KeepSeconds = c.state.allIDs(), manifest.SecondsToKeep(c.keep)
 	}
 	doc, err := s.Encode()
 	if err == nil {
@@ -140,7 +140,11 @@ func (c *Claim) carryOut(ctx context.Context, work string, s *manifest.Pending) 
 // replace makes staged files the output. The former output and its increments no longer count
 // once the new manifest is there.
 func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) error {
-	replaced, err := c.retire(ctx, s.Success)
+	before, err := c.retire(ctx, s.Success)
+	if err != nil {
+		return err
+	}
+	replaced, err := c.keepReplaced(ctx, s, before)
 	if err != nil {
 		return err
 	}
@@ -175,9 +179,8 @@ func (c *Claim) replace(ctx context.Context, work string, s *manifest.Pending) e
 func mismatch(damage string) error { return fmt.Errorf("%s: %w", damage, store.ErrMismatch) }
 
 // retire moves the _SUCCESS of the output that is replaced into the claim's own
-// directory, where it is the record of that output's files. It returns the names of
-// the increments that will no longer count.
-func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []string, err error) {
+// directory, where it is the record of that output's files. It returns the state before that.
+func (c *Claim) retire(ctx context.Context, s *manifest.Success) (before *State, err error) {
 	//guard: reads increments again before they are removed
 	c.increments.Clear()
 	now, err := c.ReadState(ctx)
@@ -192,16 +195,15 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []str
 	if came := now.unseenBy(s); len(came) > 0 {
 		return nil, now.outdatedError(s.Plan, came)
 	}
-	replaced = now.replacedIncrements()
 	if now.Success == nil {
-		return replaced, nil
+		return now, nil
 	}
 	to := c.newPath(retired)
 	if err := c.move(ctx, c.pathOf(manifest.SuccessName), to); err != nil {
 		return nil, err
 	}
 	c.found.retired = append(c.found.retired, &retiredOutput{path: to, Success: now.Success})
-	return replaced, nil
+	return now, nil
 }
 
 // moveIn moves staged files and directories to their places, several at a time. The order does

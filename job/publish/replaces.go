@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -20,9 +21,12 @@ func (s *State) OutputIDs() []string {
 }
 
 // allIDs returns the sorted IDs of all of rowtocol's files in the destination: those of OutputIDs,
-// and those in the names of debris and of increments that do not count.
+// those in the names of debris and of increments that do not count, and those of kept outputs.
+// While an output is replaced, files of kept outputs look like orphans.
 func (s *State) allIDs() []string {
-	return addIDs(s.OutputIDs(), slices.Concat(s.debris, s.uncounted))
+	//guard: names kept outputs, so that the next holder can complete the output
+	ids := slices.Concat(s.OutputIDs(), slices.Collect(maps.Keys(s.kept)))
+	return addIDs(ids, slices.Concat(s.debris, s.uncounted))
 }
 
 // addIDs adds the IDs in the names of parts and increments, and sorts all IDs.

@@ -32,7 +32,7 @@ func publishUntilKilled(t *testing.T, d *Destination, stage func(*testing.T, *Cl
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	st := &killAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
-	first := At(store.Location{Store: st, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
+	first := At(store.Location{Store: st, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep, KeepReplaced: d.keep})
 	c, held, err := first.Claim(ctx)
 	testenv.Must(t, err)
 	r := stage(t, c, name)

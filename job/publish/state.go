@@ -34,18 +34,19 @@ type State struct {
 	Leftovers bool
 
 	path      string
-	damage    string   // what is wrong with the outputs, such as a missing file; empty if nothing is
-	foreign   []string // names of files that rowtocol did not write
-	debris    []string // names of rowtocol's files that belong to no output
-	uncounted []string // increments of replaced outputs, and empty directories with the name of an increment
-	staged    []string // IDs of plans that have staged work
-	dead      []string // IDs of staged plans that can never be committed
-	orphans   []string // increments and parts whose output is gone, and that no later output replaced
-	locked    bool     // whether there is a lock
-	pending   bool     // whether there is a pending output
-	sequence  int64    // highest known number of an output
-	marker    string   // name of the marker of the last number, or empty
-	unread    string   // a manifest that cannot be read, and why, or empty
+	damage    string          // what is wrong with the outputs, such as a missing file; empty if nothing is
+	foreign   []string        // names of files that rowtocol did not write
+	debris    []string        // names of rowtocol's files that belong to no output
+	uncounted []string        // increments of replaced outputs that are not kept, and empty directories with the name of an increment
+	kept      map[string]bool // IDs of the kept outputs: replaced ones, increments too, whose files stay for a time
+	staged    []string        // IDs of plans that have staged work
+	dead      []string        // IDs of staged plans that can never be committed
+	orphans   []string        // increments and parts whose output is gone, and that no later output replaced
+	locked    bool            // whether there is a lock
+	pending   bool            // whether there is a pending output
+	sequence  int64           // highest known number of an output
+	marker    string          // name of the marker of the last number, or empty
+	unread    string          // a manifest that cannot be read, and why, or empty
 }
 
 // ReadState reads the state of the destination. It takes no lock, so it may or may not see a
@@ -87,7 +88,7 @@ func (d *Destination) readState(ctx context.Context) (*State, error) {
 	var found contents
 	for _, info := range infos {
 		switch {
-		case info.Name == manifest.WorkName && info.Dir && !info.Link:
+		case isWorkDir(info):
 			err = d.collect(ctx, info.Path, &found)
 		case info.Name == manifest.SuccessName:
 			err = d.readSuccess(ctx, s, info)
@@ -150,6 +151,11 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			expected[e.Name] = e
 		}
 	}
+	if slices.ContainsFunc(infos, isWorkDir) { // first of all, because it finds the kept outputs
+		if err := d.findLeftovers(ctx, s); err != nil {
+			return err
+		}
+	}
 	var parts []manifest.Entry // listed directories: parts and indexes
 	var markers []string
 	for _, info := range infos {
@@ -166,10 +172,9 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			markers = append(markers, info.Name)
 		case info.Name == manifest.LockName:
 			s.Leftovers, s.locked = true, true
-		case info.Name == manifest.WorkName && info.Dir && !info.Link:
-			if err := d.findLeftovers(ctx, s); err != nil {
-				return err
-			}
+		case isWorkDir(info):
+		//guard: keeps the parts of kept outputs
+		case s.isKept(info.Name):
 		case manifest.IsAside(info.Name) && info.Dir && !info.Link:
 			dirs, err := d.classifyAside(ctx, s, info.Name, expected)
 			if err != nil {
@@ -279,15 +284,24 @@ func isPart(name string) bool {
 	return ok && !strings.Contains(name, "/")
 }
 
-// findLeftovers finds the plans that have staged work, and whether holders left anything.
+// isWorkDir reports whether an entry of a destination is its work directory.
+func isWorkDir(info store.Info) bool {
+	return info.Name == manifest.WorkName && info.Dir && !info.Link
+}
+
+// findLeftovers finds kept outputs, the plans that have staged work, and whether holders left
+// anything.
 func (d *Destination) findLeftovers(ctx context.Context, s *State) error {
 	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
 		return err
 	}
+	s.kept = make(map[string]bool)
 	for _, info := range infos {
 		if id, ok := stagedPlanID(info); ok {
 			s.staged = append(s.staged, id)
+		} else if id, ok := manifest.KeptID(info); ok {
+			s.kept[id] = true
 		} else if !strings.HasPrefix(info.Name, planPrefix) {
 			s.Leftovers = true
 		}
@@ -323,6 +337,8 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 					dirs = append(dirs, e)
 				}
 			}
+		//guard: keeps the copies and indexes of kept outputs
+		case s.isKept(name):
 		case isOurs(name):
 			s.debris = append(s.debris, name)
 		default:

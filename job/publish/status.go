@@ -24,6 +24,8 @@ type Status struct {
 	Unfinished []Work
 	// Debris are rowtocol's files that are of no use to any process.
 	Debris []Leftover
+	// Kept are replaced outputs and increments that stay for a time.
+	Kept []Leftover
 	// LeftAlone are files that would be debris if there were no foreign files. They may be of an
 	// output whose manifest cannot be read, so they are not removed.
 	LeftAlone []Leftover
@@ -69,6 +71,9 @@ type Leftover struct {
 	What    string    `json:"what"`
 	Bytes   int64     `json:"bytes"`
 	Changed time.Time `json:"changed"` // time when a file in the leftover was written last
+	// Until is the time from which a holder removes a kept output, whose document is Name. It is
+	// zero for other leftovers.
+	Until time.Time `json:"-"`
 
 	names int // number of files and directories
 }
@@ -81,6 +86,7 @@ const (
 	formerHolder      = "what a former holder had"
 	trash             = "remains of a removal"
 	deadWork          = "tasks of a plan that was published, or is outdated"
+	keptOutput        = "replaced output, whose files stay for readers"
 )
 
 // statusTries is how often Status reads a destination whose lock changes hands.
@@ -175,6 +181,9 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Kept, err = d.readKept(ctx); err != nil {
+		return nil, err
+	}
 	infos, err := d.list(ctx, d.workDir())
 	if err != nil {
 		return nil, err
@@ -197,6 +206,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 func (d *Destination) surveyWorkDir(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
 	name := path.Join(manifest.WorkName, info.Name)
 	id, staged := stagedPlanID(info)
+	_, kept := manifest.KeptID(info)
 	switch {
 	case staged && slices.Contains(s.dead, id):
 		return d.addDebris(ctx, s, info, deadWork, nil)
@@ -207,6 +217,7 @@ func (d *Destination) surveyWorkDir(ctx context.Context, s *Status, info store.I
 	//guard: reports links and files in place of staged work as foreign
 	case strings.HasPrefix(info.Name, planPrefix):
 		s.Foreign = append(s.Foreign, name+" (not a directory)")
+	case kept: // see readKept
 	case strings.HasPrefix(info.Name, trashPrefix), !info.Dir, info.Link:
 		return d.addDebris(ctx, s, info, trash, nil)
 	default:

@@ -8,6 +8,7 @@
 //     were at one moment, or an error that says why not;
 //   - a finished output is replaced only by a later run with overwrite, and its increments
 //     are removed after it;
+//   - replaced files that are to stay do so until their time is over;
 //   - a run replaces nothing that came after it read the state of the destination;
 //   - no rows are in two increments;
 //   - work of tasks that ran elsewhere can be published until another output is published;

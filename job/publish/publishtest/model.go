@@ -29,6 +29,7 @@ func (p pair) String() string { return fmt.Sprintf("%v, then %s and %s", p.befor
 var (
 	outputP       = []run{{"P", overwrites}}
 	withIncrement = []run{{"P", overwrites}, {"H", adds}}
+	withKept      = []run{{"P", overwrites}, {"H", adds}, {"Q", replaces}, {"I", adds}}
 )
 
 var pairs = []pair{
@@ -54,6 +55,10 @@ var pairs = []pair{
 	{withIncrement, run{"Q", overwrites}, run{"I", commitsIncrement}, 8},
 	{withIncrement, run{"I", adds}, run{"Q", commits}, 8},
 	{withIncrement, run{"Q", commits}, run{"I", adds}, 8},
+	{withIncrement, run{"Q", replaces}, run{"R", replaces}, 8},
+	{withIncrement, run{"Q", replaces}, run{"I", adds}, 8},
+	{withKept, run{"P", replaces}, run{"R", overwrites}, 8},
+	{withKept, run{"R", overwrites}, run{"P", replaces}, 8},
 }
 
 // Pairs runs schedules of two runs: the first run has a fault at its n-th call, the other at its
@@ -171,7 +176,7 @@ func (w *world) start(t *testing.T, r run, what fault, at int, patient bool) pro
 func (w *world) finish(t *testing.T, p process) {
 	t.Helper()
 	close(p.wake)
-	if err := <-p.done; !isExpected(err) && (w.sameRun || p.mode == overwrites || !errors.Is(err, failure.Foreign)) {
+	if err := <-p.done; !isExpected(err) && (w.sameRun || p.mode.replacesAll() || !errors.Is(err, failure.Foreign)) {
 		t.Errorf("%s ended with %v", p.run, err)
 	}
 	w.mustRead(t)
@@ -203,7 +208,7 @@ func Random(t *testing.T, open Open, schedules int) {
 			if what != freeze {
 				at = 1 + r.IntN(30)
 			}
-			does := run{requests[r.IntN(3)], overwrites}
+			does := run{requests[r.IntN(3)], []mode{overwrites, replaces}[r.IntN(2)]}
 			if r.IntN(2) == 0 {
 				does = run{[]string{"I", "J"}[r.IntN(2)], adds}
 			}

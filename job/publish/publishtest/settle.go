@@ -27,7 +27,35 @@ func (w *world) mustRead(t *testing.T) string {
 	for _, v := range w.violations {
 		t.Error(v)
 	}
+	for _, p := range w.promised {
+		if err := w.readOutput(t.Context(), w.st, p.dir, p.Success, p.Success); err != nil {
+			t.Errorf("a reader of the replaced output of %s: %v", nameOf(p.Success), err)
+		}
+	}
 	return name
+}
+
+// isPromised reports whether a name in the destination belongs to a replaced output whose files
+// stay.
+func (w *world) isPromised(name string) bool {
+	for id := range w.promised {
+		if strings.Contains(name, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// endPromises lets the time of replaced outputs run out, and cleans the destination.
+func (w *world) endPromises(t *testing.T) {
+	t.Helper()
+	if len(w.promised) == 0 {
+		return
+	}
+	w.later, w.promised = 2*keepTime, nil
+	if _, err := w.destination(w.st, overwrites).Clean(t.Context(), keepTime); err != nil {
+		t.Errorf("a clean: %v", err)
+	}
 }
 
 // isIn reports whether the rows of a run's request are among those that a reader found. They
@@ -62,7 +90,16 @@ func (w *world) checkEnd(t *testing.T) {
 	if name := w.mustRead(t); name != "Z" {
 		t.Errorf("after the final run: got output %q, want Z", name)
 	}
-	left := w.names(t, w.dest)
+	w.checkLeft(t)
+	w.endPromises(t)
+	w.checkLeft(t)
+	w.checkOutputs(t)
+}
+
+// checkLeft rejects files other than those of the output and of replaced outputs that stay.
+func (w *world) checkLeft(t *testing.T) {
+	t.Helper()
+	left := slices.DeleteFunc(w.names(t, w.dest), w.isPromised)
 	if left[0] == manifest.WorkName {
 		w.checkUnfinished(t)
 		left = left[1:]
@@ -70,7 +107,6 @@ func (w *world) checkEnd(t *testing.T) {
 	if len(left) != tasks+1 || left[0] != manifest.SuccessName {
 		t.Errorf("after the final run: got files %q", left)
 	}
-	w.checkOutputs(t)
 }
 
 // commitAgain commits the work of tasks that ran elsewhere. It may be refused only if another
@@ -97,6 +133,9 @@ func (w *world) checkUnfinished(t *testing.T) {
 	t.Helper()
 	root := path.Join(w.dest, manifest.WorkName)
 	for _, name := range w.names(t, root) {
+		if w.isPromised(name) {
+			continue
+		}
 		if !strings.HasPrefix(name, "plan-") || slices.Contains(w.names(t, path.Join(root, name)), manifest.PlanName) {
 			t.Errorf("after the final run: got %s", path.Join(root, name))
 		}

@@ -33,13 +33,23 @@ func (s witness) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
+func (s witness) Stat(ctx context.Context, p string) (store.Info, error) {
+	info, err := s.Store.Stat(ctx, p)
+	if path.Base(p) == manifest.LockName {
+		s.w.mu.Lock()
+		defer s.w.mu.Unlock()
+		info.ModTime = info.ModTime.Add(s.w.later)
+	}
+	return info, err
+}
+
 // noteAdded records that a file was renamed into the destination.
 func (w *world) noteAdded(ctx context.Context, st store.Store, name string) {
 	_, _, increment := manifest.ParseIncrement(name)
 	switch {
 	case name == manifest.SuccessName:
 		if m, _ := success(ctx, st, w.dest); m != nil {
-			w.current = m
+			w.current, w.published[m.ID] = m, place{w.dest, m}
 			w.noteReplaced(m)
 			w.outputs = append(w.outputs, output{id: m.ID, name: nameOf(m), plan: m.Plan})
 		}
@@ -56,6 +66,7 @@ func (w *world) noteAdded(ctx context.Context, st store.Store, name string) {
 			w.outputs[len(w.outputs)-1].hasIncrement = true
 		}
 		w.increments[name], w.added = m, append(w.added, m.Plan)
+		w.published[m.ID] = place{path.Join(w.dest, name), m}
 		w.present[m.ID] = nameOf(m)
 	}
 	w.noteState()
@@ -70,6 +81,9 @@ func (w *world) noteReplaced(m *manifest.Success) {
 	for id, name := range w.present {
 		if !slices.Contains(w.seen[m.Made.Run], id) {
 			w.violations = append(w.violations, fmt.Sprintf("the run of %s replaced the rows of %s, which it did not see", nameOf(m), name))
+		}
+		if w.keeping[m.Made.Run] {
+			w.promised[id] = w.published[id]
 		}
 	}
 	w.present = map[string]string{m.ID: nameOf(m)}

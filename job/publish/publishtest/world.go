@@ -32,10 +32,17 @@ const (
 	commits                      // publishes the work of tasks that ran elsewhere
 	adds                         // converts an increment
 	commitsIncrement             // publishes the work of tasks that ran elsewhere as an increment
+	replaces                     // like overwrites, but the files of what it replaces stay
 )
+
+// keepTime is how long files stay that are replaced in mode replaces. No schedule takes that long.
+const keepTime = 24 * time.Hour
 
 // tasksElsewhere reports whether the tasks of a run ran elsewhere.
 func (w mode) tasksElsewhere() bool { return w == commits || w == commitsIncrement }
+
+// replacesAll reports whether a run converts, and replaces another output and all increments.
+func (w mode) replacesAll() bool { return w == overwrites || w == replaces }
 
 // isIncrement reports whether a run makes an increment.
 func (w mode) isIncrement() bool { return w == adds || w == commitsIncrement }
@@ -47,7 +54,7 @@ type run struct {
 }
 
 func (r run) String() string {
-	return [...]string{"", "keeping ", "commit of ", "increment of ", "commit of an increment of "}[r.mode] + r.name
+	return [...]string{"", "keeping ", "commit of ", "increment of ", "commit of an increment of ", "replacement by "}[r.mode] + r.name
 }
 
 // world is a destination and its history.
@@ -70,6 +77,16 @@ type world struct {
 	violations []string                     // broken promises
 	present    map[string]string            // the requests of outputs that were not replaced, by ID
 	seen       map[string][]string          // the IDs that a process saw before it planned, by process
+	keeping    map[string]bool              // the processes in mode replaces
+	published  map[string]place             // all outputs so far, by ID
+	promised   map[string]place             // the replaced outputs that stay, by ID
+	later      time.Duration                // how far the clock of the storage went on since the files were written
+}
+
+// place is an output and the directory of its files.
+type place struct {
+	dir string
+	*manifest.Success
 }
 
 // output is an output that the destination had.
@@ -79,7 +96,7 @@ type output struct {
 }
 
 func newWorld(st store.Store, dest string) *world {
-	w := &world{dest: dest, clock: time.Unix(0, 0), increments: make(map[string]*manifest.Success), states: []string{""}, present: make(map[string]string), seen: make(map[string][]string)}
+	w := &world{dest: dest, clock: time.Unix(0, 0), increments: make(map[string]*manifest.Success), states: []string{""}, present: make(map[string]string), seen: make(map[string][]string), keeping: make(map[string]bool), published: make(map[string]place), promised: make(map[string]place)}
 	w.st = witness{st, w}
 	return w
 }
@@ -99,7 +116,11 @@ func (w *world) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-func (w *world) destination(st store.Store) *publish.Destination {
+func (w *world) destination(st store.Store, m mode) *publish.Destination {
+	var keep time.Duration
+	if m == replaces {
+		keep = keepTime
+	}
 	return publish.At(store.Location{Store: st, Path: w.dest}, publish.Options{
 		// One file is moved at a time, so that each run of a schedule makes the same
 		// calls in the same order. With several at a time, only other files would be
@@ -107,6 +128,7 @@ func (w *world) destination(st store.Store) *publish.Destination {
 		Movers: 1,
 		// A waiting process reads a lock three times before it takes the lock over.
 		Times: publish.Times{Heartbeat: 8 * time.Hour, Stale: 2 * time.Hour}, Now: w.now, Sleep: w.sleep,
+		KeepReplaced: keep,
 	})
 }
 
@@ -137,7 +159,7 @@ func content(name string, task int) []string {
 
 // execute does a run: it makes the destination hold the output of a request.
 func (w *world) execute(ctx context.Context, st store.Store, r run) (err error) {
-	d := w.destination(st)
+	d := w.destination(st, r.mode)
 	s, err := d.ReadState(ctx)
 	if err != nil {
 		return err
@@ -147,6 +169,9 @@ func (w *world) execute(ctx context.Context, st store.Store, r run) (err error) 
 		saw = w.plan.Replaces
 	}
 	process := w.noteSeen("", saw)
+	w.mu.Lock()
+	w.keeping[process] = r.mode == replaces
+	w.mu.Unlock()
 	if w.isDone(s, r) && !s.Leftovers {
 		return nil
 	}
@@ -196,7 +221,7 @@ func (w *world) check(s *publish.State, r run) error {
 		return s.CheckIncrement()
 	}
 	request := requestOf(r.name)
-	return s.CheckReplaceable(&request, r.mode == overwrites)
+	return s.CheckReplaceable(&request, r.mode.replacesAll())
 }
 
 // noteSeen records the IDs that a process saw before it planned, and returns the name of the
@@ -251,7 +276,7 @@ func (w *world) publish(ctx context.Context, st store.Store, c *publish.Claim, r
 // runTasks runs the tasks of a plan elsewhere, before the runs start.
 func (w *world) runTasks(t *testing.T, r run) {
 	t.Helper()
-	d := w.destination(w.st)
+	d := w.destination(w.st, r.mode)
 	s, err := d.ReadState(t.Context())
 	testenv.Must(t, err)
 	if w.plan, err = planOf(r.name); err != nil {
