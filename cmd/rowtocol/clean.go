@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,9 +18,10 @@ const cleanLong = `Remove leftovers of dead runs from DEST. clean removes useles
 as temporary files, immediately. Unfinished work may still be of use: the same
 convert or submit resumes it, and commit may publish it. clean removes
 unfinished work only if nothing in it has changed for the time of --older-than,
-by the clock of DEST's storage. clean never removes an output, or an increment
-of the present output. If a run died while it published an output, clean
-publishes the output, as the next run would.
+by the clock of DEST's storage. By the same clock it removes replaced outputs
+once the time of --keep-replaced is over. clean never removes an output, or an
+increment of the present output. If a run died while it published an output,
+clean publishes the output, as the next run would.
 
 clean takes the lock of DEST. If another run holds the lock and is alive, the
 exit code is 5. clean never touches files that rowtocol did not write: if DEST
@@ -44,16 +46,17 @@ const week = 7 * 24 * time.Hour
 type cleaned struct {
 	Dest string `json:"dest"`
 	// Removed lists what was removed, or with --dry-run what could be removed.
-	Removed []removed `json:"removed"`
-	// Kept lists work that changed too recently.
-	Kept       []removed  `json:"kept"`
-	Bytes      int64      `json:"bytes"` // bytes of Removed
-	DryRun     bool       `json:"dry_run"`
-	Partitions []*cleaned `json:"partitions,omitempty"`
-	Error      *reported  `json:"error,omitempty"` // error of a partition
+	Removed []removable `json:"removed"`
+	// Kept lists work that changed too recently, and replaced outputs whose time is not over.
+	Kept       []removable `json:"kept"`
+	Bytes      int64       `json:"bytes"` // bytes of Removed
+	DryRun     bool        `json:"dry_run"`
+	Partitions []*cleaned  `json:"partitions,omitempty"`
+	Error      *reported   `json:"error,omitempty"` // error of a partition
 }
 
-type removed struct {
+// removable is a leftover with the time from which clean removes it.
+type removable struct {
 	publish.Leftover
 	// From is the time from which clean may remove the leftover, by the clock of the
 	// storage. Zero means now.
@@ -100,7 +103,7 @@ func (f *cleanCommand) execute(ctx context.Context, dest string) error {
 		f.result = c
 		return err
 	}
-	all := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: f.dryRun}
+	all := &cleaned{Dest: dest, Removed: []removable{}, Kept: []removable{}, DryRun: f.dryRun}
 	f.result = all
 	var worst worstOf
 	for _, partition := range tree.Partitions {
@@ -123,7 +126,7 @@ func (f *cleanCommand) execute(ctx context.Context, dest string) error {
 // cleanOne cleans a destination. It returns what it removed, also with an error.
 func (f *cleanCommand) cleanOne(ctx context.Context, dest string, at store.Location) (*cleaned, error) {
 	d := publish.At(at, publish.Options{})
-	c := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: f.dryRun}
+	c := &cleaned{Dest: dest, Removed: []removable{}, Kept: []removable{}, DryRun: f.dryRun}
 	var err error
 	if f.dryRun {
 		err = f.wouldClean(ctx, d, c)
@@ -148,7 +151,7 @@ func (f *cleanCommand) wouldClean(ctx context.Context, d *publish.Destination, c
 	if err != nil {
 		return err
 	}
-	c.Removed = dated(s.Leftovers(), f.age)
+	c.Removed = dated(slices.Concat(s.Leftovers(), s.Kept), f.age)
 	if l := s.Lock; l != nil && !l.Dead {
 		f.log.Warn("clean would be refused (exit 5) while the holder of the lock lives: " + l.String())
 	}
@@ -156,10 +159,11 @@ func (f *cleanCommand) wouldClean(ctx context.Context, d *publish.Destination, c
 }
 
 // dated returns leftovers with the time from which they can be removed.
-func dated(all []publish.Leftover, age time.Duration) []removed {
-	list := make([]removed, len(all))
+func dated(all []publish.Leftover, age time.Duration) []removable {
+	list := make([]removable, len(all))
 	for i, l := range all {
 		list[i].Leftover = l
+		list[i].From = l.Until
 		if l.Useful() && age > 0 {
 			list[i].From = l.Changed.Add(age)
 		}
@@ -176,21 +180,21 @@ func (f *cleanCommand) printCleaned(c *cleaned) {
 		f.printf("%s: nothing %s\n", c.Dest, verb)
 	} else {
 		f.printf("%s: %s %s, %s\n", c.Dest, plural(len(c.Removed), "leftover"), verb, human(c.Bytes))
-		f.printRemoved(c.Removed)
+		f.printRemovable(c.Removed)
 	}
 	if len(c.Kept) > 0 {
-		f.printf("kept, because it changed too recently:\n")
-		f.printRemoved(c.Kept)
+		f.printf("kept for now:\n")
+		f.printRemovable(c.Kept)
 	}
 }
 
-func (f *cleanCommand) printRemoved(all []removed) {
+func (a *app) printRemovable(all []removable) {
 	for _, r := range all {
-		f.printf("  %8s  %s: %s, changed %s", human(r.Bytes), r.Name, r.What, timeText(r.Changed))
+		a.printf("  %8s  %s: %s, changed %s", human(r.Bytes), r.Name, r.What, timeText(r.Changed))
 		if r.From.IsZero() {
-			f.printf("\n")
+			a.printf("\n")
 		} else {
-			f.printf("; clean removes it from %s on\n", timeText(r.From))
+			a.printf("; clean removes it from %s on\n", timeText(r.From))
 		}
 	}
 }

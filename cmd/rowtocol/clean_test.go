@@ -22,7 +22,7 @@ func makeOlder(t *testing.T, dir string, days int) {
 }
 
 // kindsOf returns the kinds of leftovers, in one line.
-func kindsOf(all []removed) string {
+func kindsOf(all []removable) string {
 	var texts []string
 	for _, r := range all {
 		texts = append(texts, r.What)
@@ -64,7 +64,7 @@ func TestClean(t *testing.T) {
 	if kindsOf(c.Removed) != "tasks of a plan, file of no output, what a former holder had" || kindsOf(c.Kept) != "tasks of a plan" || c.Removed[0].Name != would.Name || c.Removed[0].Bytes != would.Bytes {
 		t.Errorf("%+v, want %+v as in the dry run", c, would)
 	}
-	rowtocol(t, dir, nil, "clean", "out").want(t, 0, "nothing removed", "kept, because it changed too recently")
+	rowtocol(t, dir, nil, "clean", "out").want(t, 0, "nothing removed", "kept for now")
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0, "was done before")
 	rowtocol(t, dir, nil, "clean", "--older-than", "0s", "out").want(t, 0, "1 leftover removed", "plan-")
 	if entries, err := os.ReadDir(dir + "/out"); err != nil || len(entries) > 0 {

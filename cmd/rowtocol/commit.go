@@ -45,6 +45,7 @@ func newCommitCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
 	flags.BoolVar(&c.options.Overwrite, "overwrite", false, "replace the output and increments that DEST held when the plan was made")
+	addKeepReplaced(flags, &c.options.Destination)
 	addMoved(flags, &c.moved)
 	c.addExitNothing(flags)
 	c.watchers.add(flags)

@@ -33,6 +33,9 @@ If you run the same job again, convert does nothing, or resumes the work of a
 run that was interrupted. If DEST holds the output of other inputs or options,
 convert ends with exit code 9. With --overwrite it replaces that output; rows of
 inputs that no longer exist are then lost. See rowtocol help exit-codes.
+Programs that are reading the replaced output lose its files, unless you give
+--keep-replaced: the files then stay for that time. Afterwards the next run, or
+clean, removes them.
 
 With --incremental, convert takes only the inputs that DEST does not have yet.
 They become an increment: a directory in DEST with its own _SUCCESS, next to the
@@ -102,6 +105,7 @@ func (c *convertCommand) add(cmd *cobra.Command) {
 	c.addPlaces(flags)
 	c.requestFlags.add(cmd)
 	flags.BoolVar(&c.req.Overwrite, "overwrite", false, "replace the output and all increments that DEST has")
+	addKeepReplaced(flags, &c.req.Destination)
 	flags.BoolVar(&c.partitioned, "partitioned", false, "INPUT must be one directory: convert the new files of each of its deepest key=value directories into the directory of the same name in DEST")
 	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, make one new output of each partition whose inputs, format or schema changed, or that has increments")
 	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew instead of resuming unfinished work; with --overwrite, convert again even if DEST already holds the output")

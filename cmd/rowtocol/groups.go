@@ -23,7 +23,7 @@ var flagTitles = []struct {
 	{"Inputs and destination", []string{"input", "dest", "allow-empty", "since", "until", "min-age", "require-marker"}},
 	{"How inputs are read", []string{"schema", "recursive", "strict", "max-input-block", "on-damage", "max-lost-rows"}},
 	{outputTitle, []string{"format", "row-group-size", "block-size"}},
-	{"Reruns and data that grows", []string{"incremental", "partitioned", "reprocess", "overwrite", "restart"}},
+	{"Reruns and data that grows", []string{"incremental", "partitioned", "reprocess", "overwrite", "keep-replaced", "restart"}},
 	{"The cluster", []string{"queue", "property", "memory", "workers", "detach", "attach"}},
 	{"Schedulers and monitoring", []string{"exit-nothing", "max-runtime", "metrics-file", "push-gateway", "lineage"}},
 }

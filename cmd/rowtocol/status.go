@@ -18,8 +18,9 @@ import (
 
 const statusLong = `Show the contents of DEST and the work under way: the holder of the lock and its
 last sign of life, the output and its increments, how far unfinished work is,
-leftovers that clean would remove, damage, and files that rowtocol did not
-write. status takes no lock and changes nothing.
+leftovers that clean would remove, replaced outputs that --keep-replaced keeps,
+damage, and files that rowtocol did not write. status takes no lock and changes
+nothing.
 
 With --input and the flags of a convert command, status says what that command
 would do: nothing, resume, add an increment, plan anew, or be refused. It also
@@ -77,6 +78,7 @@ type statusOf struct {
 	Totals     totals             `json:"totals"` // sums of output and increments, or of all partitions
 	Unfinished []workOf           `json:"unfinished"`
 	Debris     []publish.Leftover `json:"debris"`     // leftovers that clean removes
+	Kept       []removable        `json:"kept"`       // replaced outputs whose files stay for a time
 	LeftAlone  []publish.Leftover `json:"left_alone"` // files that clean keeps because of foreign files
 	Damage     string             `json:"damage,omitempty"`
 	Foreign    []string           `json:"foreign"`
@@ -208,7 +210,7 @@ func below(dest string, tree, partition store.Location) string {
 func newStatus(dest string, s *publish.Status) *statusOf {
 	r := &statusOf{
 		Dest: dest, Lock: s.Lock, Increments: []outputOf{}, Unfinished: worksOf(s.Unfinished),
-		Debris: orEmpty(s.Debris), LeftAlone: orEmpty(s.LeftAlone), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
+		Debris: orEmpty(s.Debris), Kept: dated(s.Kept, 0), LeftAlone: orEmpty(s.LeftAlone), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
 	}
 	for _, c := range s.Outputs() {
 		o := newOutput(c)

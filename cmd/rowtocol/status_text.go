@@ -22,7 +22,7 @@ func timeText(t time.Time) string {
 
 // holds reports whether a destination has files that rowtocol wrote.
 func (r *statusOf) holds() bool {
-	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Debris)+len(r.LeftAlone) > 0 || r.Damage != ""
+	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Debris)+len(r.Kept)+len(r.LeftAlone) > 0 || r.Damage != ""
 }
 
 func (f *statusCommand) printStatus(r *statusOf) {
@@ -43,6 +43,10 @@ func (f *statusCommand) printStatus(r *statusOf) {
 	if len(r.Debris) > 0 {
 		f.printf("\nleftovers, which the next run or rowtocol clean removes:\n")
 		f.printLeftovers(r.Debris)
+	}
+	if len(r.Kept) > 0 {
+		f.printf("\nreplaced outputs, whose files stay for a time:\n")
+		f.printRemovable(r.Kept)
 	}
 	if r.Damage != "" {
 		f.printf("\ndamaged: %s\n", r.Damage)
@@ -234,6 +238,7 @@ func (r *statusOf) notes() string {
 	note(r.Lock != nil && r.Lock.Dead, "locked by a dead holder")
 	note(len(r.Unfinished) > 0, "unfinished")
 	note(len(r.Debris) > 0, "leftovers")
+	note(len(r.Kept) > 0, "replaced outputs")
 	note(r.Damage != "", "damaged")
 	note(len(r.Foreign) > 0, "files that are not rowtocol's")
 	return strings.Join(notes, ", ")

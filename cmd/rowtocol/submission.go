@@ -112,7 +112,7 @@ func (s *submitCommand) follow(ctx context.Context) error {
 		return damageHelp(err, s.req.Output.OnDamage)
 	}
 	o := job.Options{Environment: s.environment()}
-	o.Destination.Moved = moves
+	o.Destination.Moved, o.Destination.KeepReplaced = moves, s.req.Destination.KeepReplaced
 	if len(plans) == 1 {
 		outcome, err := s.publish(ctx, plans[0], o)
 		s.run.Dest = store.Showable(plans[0].Dest)

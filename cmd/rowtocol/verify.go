@@ -19,6 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -350,14 +351,19 @@ func straysOf(ctx context.Context, out *dataset.Output, parts []dataset.Part) (f
 			known[f.Name] = true
 		}
 	}
+	kept, err := publish.KeptIn(ctx, store.Location{Store: out.Store, Path: out.Path})
+	if err != nil {
+		return nil, err
+	}
 	look := func(dir string, isPart func(info store.Info) bool) error {
 		infos, err := out.Store.List(ctx, dir)
 		if err != nil {
 			return err
 		}
 		for _, info := range infos {
+			id, _ := manifest.OutputID(info.Name)
 			//guard: rejects a part that is not listed
-			if isPart(info) && !store.Hidden(info.Name) && !known[info.Path] {
+			if isPart(info) && !store.Hidden(info.Name) && !known[info.Path] && !kept[id] {
 				found = append(found, damage.New(damage.Trailing, info.Path, -1, "the file is not one that _SUCCESS lists"))
 			}
 		}
