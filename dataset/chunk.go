@@ -218,7 +218,9 @@ func (c *chunk) part(first int64) (*queryPart, error) {
 		return nil, in(c.name, err)
 	}
 	n := len(c.blocks)
-	return &queryPart{OpenPart: o, first: first, rows: c.rows, inFiles: n, read: new(Stats), blocks: make([][]format.Block, n)}, nil
+	return &queryPart{
+		OpenPart: o, first: first, rows: c.rows, inFiles: n, read: new(Stats), blocks: make([][]format.Block, n), bounded: make([]bool, n),
+	}, nil
 }
 
 func (c *chunk) open(o *OpenPart, group format.RowGroup) error {

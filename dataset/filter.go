@@ -79,7 +79,7 @@ func (f *filter) evaluate() error {
 func prune(p *where.Predicate, q *queryPart, spans []span) ([]span, error) {
 	demands := p.Demands()
 	for i := range demands {
-		blocks, err := q.blocksOf(demands[i].Column)
+		blocks, err := q.boundsOf(demands[i].Column)
 		if err != nil {
 			return nil, err
 		}

@@ -18,13 +18,15 @@ type queryPart struct {
 	keys    []*constant
 	read    *Stats
 	blocks  [][]format.Block // by column; nil if not counted yet
+	bounded []bool           // by column: whether blocks have what the part says of their values
 }
 
 // openPart opens a part of a section, and compares it with the section's schema and the
 // listed number of rows. It opens no file if the query needs no column of the files.
 func (d *Dataset) openPart(ctx context.Context, s *section, part int, files bool, read *Stats) (*queryPart, error) {
 	p := &d.list.Parts[part]
-	q := &queryPart{rows: p.Rows, inFiles: len(s.files.Columns), keys: d.constants(s, p), read: read, blocks: make([][]format.Block, len(s.files.Columns))}
+	n := len(s.files.Columns)
+	q := &queryPart{rows: p.Rows, inFiles: n, keys: d.constants(s, p), read: read, blocks: make([][]format.Block, n), bounded: make([]bool, n)}
 	if !files {
 		q.OpenPart = d.list.unopened(p)
 		return q, nil
@@ -118,6 +120,19 @@ func (q *queryPart) blocksOf(col int) ([]format.Block, error) {
 		q.blocks[col] = blocks
 	}
 	return q.blocks[col], nil
+}
+
+// boundsOf is blocksOf, with what the part says of the values of each block.
+func (q *queryPart) boundsOf(col int) ([]format.Block, error) {
+	blocks, err := q.blocksOf(col)
+	if err != nil || col >= q.inFiles || q.bounded[col] {
+		return blocks, err
+	}
+	if s, ok := q.Part.(format.Searcher); ok {
+		err = s.Bounds(col, blocks)
+	}
+	q.bounded[col] = err == nil
+	return blocks, err
 }
 
 // lacks reports whether no row of the part has one of the values in a column. It returns false

@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
@@ -31,6 +34,32 @@ func TestIndexInLittleMemory(t *testing.T) {
 	}
 	run(t, "verify", dest).want(t, 0)
 	run(t, "convert", "--index", "id", input, dest).want(t, 9)
+}
+
+// TestLookupReadsLittle looks up whole rows of a Parquet file, and counts what the program reads.
+func TestLookupReadsLittle(t *testing.T) {
+	const most = 1_000_000
+	rows := int64(soak.Rounds(60_000, 400_000))
+	dir := t.TempDir()
+	input, dest := dir+"/mail.avro", dir+"/out"
+	writeMail(t, input, rows)
+	run(t, "convert", "--format", "parquet", "--index", "id", input, dest).want(t, 0)
+	for _, offset := range []string{"0", strconv.FormatInt(rows/2, 10), strconv.FormatInt(rows-1, 10)} {
+		want := run(t, "cat", "--offset", offset, "--limit", "1", dest).want(t, 0).stdout
+		var row struct{ ID json.Number }
+		must(t, json.Unmarshal([]byte(want), &row))
+		// The shell waits for the program, so what the program reads counts for the shell, too.
+		cmd := command("lookup", "--by", "id", dest, row.ID.String())
+		cmd.Args = append([]string{"sh", "-c", `"$@" && sed -n 's/^rchar: //p' /proc/$$/io >&2`, "sh"}, cmd.Args...)
+		cmd.Path = "/bin/sh"
+		r := finish(t, cmd).want(t, 0)
+		lines := strings.Fields(r.stderr)
+		read, err := strconv.Atoi(lines[len(lines)-1])
+		if err != nil || read < 10_000 || read > most || r.stdout != want {
+			t.Errorf("row %s: %d bytes read (%v), want at most %d; the row is %q, want %q", offset, read, err, most, r.stdout, want)
+		}
+		t.Logf("row %s of %d: %d bytes read", offset, rows, read)
+	}
 }
 
 // TestHDFSIndex makes an index on HDFS and looks up rows in it. Its files are one block each.

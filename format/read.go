@@ -61,7 +61,8 @@ type Part interface {
 	Metadata() []Metadata
 	// Columns returns the columns, in the order of the schema.
 	Columns() []Column
-	// Blocks returns the blocks of a column, in the order of their rows.
+	// Blocks returns the blocks of a column, in the order of their rows. A Searcher leaves out
+	// what they say of the values.
 	Blocks(col int) ([]Block, error)
 	// Verify decodes the whole part and checks it. It returns all damage joined, and
 	// stops at any other error, such as cancellation.
@@ -83,6 +84,9 @@ type ColumnPart interface {
 // Searcher is a ColumnPart that can look for values of a column without reading its blocks.
 type Searcher interface {
 	ColumnPart
+	// Bounds sets Min, Max and Presence of the blocks of a column, which are all those that
+	// Blocks returns.
+	Bounds(col int, blocks []Block) error
 	// Lacks reports whether no row has one of the values in a column. It returns false if
 	// that is not known. The values are encoded as the column stores them.
 	Lacks(col int, values [][]byte) (bool, error)

@@ -11,9 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Blocks returns the pages of a column, with what its column index says of their values. A column
-// that has only lengths, and columns below it, has no bytes of its own. The first page counts the
-// bytes of the dictionary, too.
+// Blocks returns the pages of a column. A column that has only lengths, and columns below it, has
+// no bytes of its own. The first page counts the bytes of the dictionary, too.
 func (p *part) Blocks(col int) ([]format.Block, error) {
 	c := &p.chunks[p.lengths[col]]
 	pages, err := p.pagesOf(c)
@@ -28,18 +27,24 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 			blocks[i].StoredSize, blocks[i].RawSize = k.size, c.rawSize(k)
 		}
 	}
-	if c.leaf.number != col || len(pages) == 0 {
-		return blocks, nil
+	if c.leaf.number == col && len(pages) > 0 {
+		blocks[0].StoredSize += c.dataAt - c.start
 	}
-	blocks[0].StoredSize += c.dataAt - c.start
-	if c.columnIndex.size == 0 {
-		return blocks, nil
+	return blocks, nil
+}
+
+// Bounds implements format.Searcher, by the column index. It is apart from Blocks because the
+// index of a column of long text is large, and only conditions need it.
+func (p *part) Bounds(col int, blocks []format.Block) error {
+	c := &p.chunks[p.lengths[col]]
+	if c.leaf.number != col || len(blocks) == 0 || c.columnIndex.size == 0 {
+		return nil
 	}
 	reserved := &column.Reservation{Account: p.memory}
 	defer reserved.ShrinkTo(0)
-	index, err := p.readBounds(c, len(pages), reserved)
+	index, err := p.readBounds(c, len(blocks), reserved)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	counted, ordered := len(index.NullCounts) == len(blocks), c.ordered && bounded(c.leaf)
 	for i := range blocks {
@@ -55,7 +60,7 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 			k.Min, k.Max = boundOf(c.leaf, index.MinValues[i], true), boundOf(c.leaf, index.MaxValues[i], false)
 		}
 	}
-	return blocks, nil
+	return nil
 }
 
 // rawSize returns about how many bytes a page has before compression: its share of the chunk,

@@ -376,7 +376,7 @@ func TestBoundsInAnotherOrder(t *testing.T) {
 			k.MinValues, k.MaxValues = k.MaxValues, k.MinValues
 		}))
 		testenv.Must(t, p.Verify(t.Context()))
-		blocks, err := p.Blocks(c.leaf)
+		blocks, err := boundedBlocks(p, c.leaf)
 		testenv.Must(t, err)
 		if blocks[0].Min != nil || blocks[0].Max != nil {
 			t.Errorf("%s: %+v", c.name, blocks[0])

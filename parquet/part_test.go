@@ -118,7 +118,7 @@ func checkPart(t testing.TB, b []byte) error {
 		t.Errorf("dump: %v", err)
 	}
 	for i := range p.Columns() {
-		if _, err := p.Blocks(i); err != nil && !isDamage(err) {
+		if _, err := boundedBlocks(p, i); err != nil && !isDamage(err) {
 			t.Errorf("blocks: %v", err)
 		}
 		if _, err := lacks(p, i); err != nil && !isDamage(err) {
@@ -246,11 +246,20 @@ func contents(t testing.TB, p format.Part) string {
 	return text
 }
 
+// boundedBlocks returns the blocks of a column with their bounds.
+func boundedBlocks(p format.Part, col int) ([]format.Block, error) {
+	blocks, err := p.Blocks(col)
+	if err != nil {
+		return nil, err
+	}
+	return blocks, p.(format.Searcher).Bounds(col, blocks)
+}
+
 // contentsOf returns the values and blocks of all columns as text.
 func contentsOf(p format.Part) (string, error) {
 	text := fmt.Sprint(p.Rows(), p.Schema())
 	for i := range p.Columns() {
-		blocks, err := p.Blocks(i)
+		blocks, err := boundedBlocks(p, i)
 		if err != nil {
 			return "", err
 		}
@@ -432,7 +441,7 @@ func TestPartMemory(t *testing.T) {
 func TestBlockBounds(t *testing.T) {
 	p := mustOpen(t, smallFile(t, "snappy"))
 	for col, name := range map[int]string{0: "id", 3: "name"} {
-		blocks, err := p.Blocks(col)
+		blocks, err := boundedBlocks(p, col)
 		testenv.Must(t, err)
 		if len(blocks) < 2 {
 			t.Errorf("%s has %d blocks", name, len(blocks))
@@ -450,7 +459,7 @@ func TestBlockBounds(t *testing.T) {
 		}
 	}
 	for _, col := range []int{1, 4, 5} { // a boolean, an enum, a decimal
-		blocks, err := p.Blocks(col)
+		blocks, err := boundedBlocks(p, col)
 		testenv.Must(t, err)
 		for _, b := range blocks {
 			if b.Min != nil || b.Max != nil {

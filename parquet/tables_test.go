@@ -56,7 +56,7 @@ func wideFile(t *testing.T, columns, rows int) []byte {
 func allBlocks(t *testing.T, p format.Part) (all [][]format.Block) {
 	t.Helper()
 	for i := range p.Columns() {
-		blocks, err := p.Blocks(i)
+		blocks, err := boundedBlocks(p, i)
 		testenv.Must(t, err)
 		all = append(all, blocks)
 	}
@@ -74,7 +74,7 @@ func TestTablesTakeFewReads(t *testing.T) {
 		if open != test.open {
 			t.Errorf("%d columns: %d reads to open the file, want %d", test.columns, open, test.open)
 		}
-		_, err = p.Blocks(test.columns / 2)
+		_, err = boundedBlocks(p, test.columns/2)
 		testenv.Must(t, err)
 		if n := *f.bytes - size; n > 3*tableWindow {
 			t.Errorf("%d columns: %d bytes for the indexes of one", test.columns, n)
@@ -90,12 +90,25 @@ func TestTablesTakeFewReads(t *testing.T) {
 		alone.memory = &formattest.Memory{Limit: tableWindow - 1}
 		for i := range alone.chunks {
 			alone.memory = &formattest.Memory{Limit: tableWindow - 1}
-			blocks, err := alone.Blocks(i)
+			blocks, err := boundedBlocks(alone, i)
 			testenv.Must(t, err)
 			if !reflect.DeepEqual(blocks, all[i]) {
 				t.Fatalf("column %d: blocks %v, want %v", i, blocks, all[i])
 			}
 		}
+	}
+}
+
+// Only bounds need the column index, so rows can be read if it is damaged.
+func TestBlocksNeedNoBounds(t *testing.T) {
+	file := smallFile(t, "snappy")
+	at := mustOpen(t, file).chunks[0].columnIndex.offset
+	file[at+5] ^= 1
+	p := mustOpen(t, file)
+	blocks, err := p.Blocks(0)
+	testenv.Must(t, err)
+	if err := p.Bounds(0, blocks); !isDamage(err) {
+		t.Errorf("bounds of a damaged index: %v", err)
 	}
 }
 
