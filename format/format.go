@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Format is one column format.
@@ -37,6 +39,14 @@ type InMemory interface {
 	Format
 	// Plain returns the writer of parts that are neither compressed nor protected.
 	Plain() ColumnWriter
+}
+
+// MultiGroup is a Format whose files can have several row groups.
+type MultiGroup interface {
+	Format
+	// NewFile starts a file with the options of a document. memory accounts for what the file
+	// keeps of its row groups until End. Its owner releases it.
+	NewFile(options json.RawMessage, memory column.Account) (FileWriter, error)
 }
 
 // Choice is an option of a format on the command line.

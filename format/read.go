@@ -116,6 +116,10 @@ type RowReader interface {
 	Close()
 }
 
+// ExportKey is the key of metadata that a file has if a FileWriter wrote it. No part of an output
+// has it.
+const ExportKey = "rowtocol.export"
+
 // Metadata is a pair of a key and a value.
 type Metadata struct {
 	Key    string

@@ -45,6 +45,16 @@ type SortedWriter interface {
 	SortedBy() []string
 }
 
+// FileWriter is a ColumnWriter whose row groups are parts of one file. Each row group has one
+// output, which Finish returns and which follows that of the row group before it. A row group
+// ends before the next one begins. All of them have the same schema.
+type FileWriter interface {
+	ColumnWriter
+	// End returns what follows the row groups. There is at least one row group. The file has the
+	// metadata ExportKey.
+	End() (Output, error)
+}
+
 // Group is the state of one row group. Its methods are called by one goroutine at a
 // time. Only EncodeJob.Encode runs on other goroutines.
 type Group interface {

@@ -1,6 +1,7 @@
-// Package parquet writes and reads Apache Parquet files of one row group each, for rows with
-// an Avro schema. Its adapter Format lets the pipeline write and read parts, each of which
-// is such a file. Package encoding has the encodings of values and levels.
+// Package parquet writes Apache Parquet files of rows with an Avro schema, and reads those of
+// one row group. Its adapter Format lets the pipeline write and read parts, each of which is
+// a file of one row group, and write files of several. Package encoding has the encodings of
+// values and levels.
 //
 // # File
 //
@@ -26,9 +27,11 @@
 //	footer  | FileMetaData: length |
 //
 // A column chunk belongs to a leaf of the Parquet schema (tree.go), which is a column of the
-// Avro mapping. A file without rows has no row group. There are column indexes only for
-// columns whose pages all have bounds or no values. All column indexes come first, then an
-// offset index for each chunk.
+// Avro mapping. A file without rows has no row group. The chunks of a row group follow those
+// of the row group before, and so do their checksums. A file that is not a part has the entry
+// rowtocol.export in the footer's metadata. There are column indexes only for
+// columns whose pages all have bounds or no values. All column indexes of all row groups come
+// first, then an offset index for each chunk.
 //
 // # Checksums
 //

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	pq "github.com/parquet-go/parquet-go/format"
 
@@ -27,35 +28,12 @@ const (
 // trailer is the size of what follows the footer: its length, and the magic.
 const trailer = 4 + len(magic)
 
-// newMetadata returns the footer without a row group and checksums.
-func (g *rowGroup) newMetadata(rows int64) *pq.FileMetaData {
-	m := &pq.FileMetaData{
-		Version: 1, Schema: g.tree.elements, NumRows: rows, CreatedBy: createdBy,
-		RowGroups:    []pq.RowGroup{},
-		ColumnOrders: make([]pq.ColumnOrder, len(g.columns)),
-	}
-	pair := func(key, value string) {
-		m.KeyValueMetadata = append(m.KeyValueMetadata, pq.KeyValue{Key: key, Value: value})
-	}
-	if g.stored != "" {
-		pair(schemaKey, g.stored)
-	}
-	if g.tree.partial || g.tree.retimed {
-		pair(rowsSchemaKey, g.schema)
-	}
-	if g.tree.retimed {
-		pair(timesKey, g.tree.times.String())
-	}
-	for i := range m.ColumnOrders {
-		m.ColumnOrders[i].Value = new(pq.TypeDefinedOrder)
-	}
-	return m
-}
-
-// fixedSize returns the most bytes of a file that has no column chunks.
+// fixedSize returns the most bytes of a file that has no column chunks, but a row group.
 func (g *rowGroup) fixedSize() (int64, error) {
 	var s seals
-	footer, err := s.seal(g.newMetadata(1 << 62))
+	empty := *g.file
+	empty.rows, empty.groups = 1<<62, nil
+	footer, err := s.seal(empty.metadata())
 	// The row group's own fields, and the length of the table of checksums, which is text.
 	const sorting = 1 + binary.MaxVarintLen32 + 3 // a column by which rows are sorted
 	return int64(len(magic)+len(footer)+trailer+len(g.sorting)*sorting) + 7 + 4*(1+binary.MaxVarintLen64) + 20 + 20, err
@@ -87,37 +65,7 @@ func (c *groupColumn) tables() int64 {
 	return n
 }
 
-// assembly collects the pieces of a file.
-type assembly struct {
-	pieces  []format.Piece
-	literal []byte // the bytes after the pieces
-	size    int64  // of all
-	seals   seals
-}
-
-func (a *assembly) append(b []byte) {
-	a.literal = append(a.literal, b...)
-	a.size += int64(len(b))
-}
-
-// flush makes a piece of the literal bytes.
-func (a *assembly) flush() {
-	if len(a.literal) > 0 {
-		a.pieces = append(a.pieces, format.Literal(a.literal))
-		a.literal = nil
-	}
-}
-
-// spilled adds all of a column's spill.
-func (a *assembly) spilled(col int, size int64) {
-	if size > 0 {
-		a.flush()
-		a.pieces = append(a.pieces, format.Spilled(col, 0, size))
-		a.size += size
-	}
-}
-
-// Finish returns the file.
+// Finish returns the next bytes of the file, and its end if the row group is a part.
 func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	for i := range g.begunRows {
 		//guard: refuses a file in which a column has more or fewer rows
@@ -125,55 +73,66 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 			return nil, fmt.Errorf("parquet: column %q has %d of %d rows", g.name(i), g.endedRows[i], rows)
 		}
 	}
-	a := new(assembly)
-	a.append([]byte(magic))
-	meta := g.newMetadata(rows)
+	a := g.file.assemble()
+	var err error
 	if rows > 0 {
-		group, err := g.finishChunks(a, rows)
-		if err != nil {
-			return nil, err
-		}
-		meta.RowGroups = append(meta.RowGroups, group)
+		err = g.finishChunks(a, rows)
 	}
-	a.append(a.seals.table)
-	footer, err := a.seals.seal(meta)
+	if err == nil && g.part {
+		err = g.file.end(a)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("parquet: %w", err)
+		return nil, err
 	}
-	a.append(footer)
-	a.append(binary.LittleEndian.AppendUint32(nil, uint32(len(footer))))
-	a.append([]byte(magic))
-	a.flush()
-	g.size = a.size
-	return []format.Output{{Role: "data", Size: a.size, Pieces: a.pieces}}, nil
+	out := a.output()
+	g.size = out.Size
+	return []format.Output{out}, nil
 }
 
-// finishChunks adds the column chunks and their indexes to the file.
-func (g *rowGroup) finishChunks(a *assembly, rows int64) (pq.RowGroup, error) {
-	group := pq.RowGroup{Columns: make([]pq.ColumnChunk, len(g.columns)), NumRows: rows, FileOffset: a.size, SortingColumns: g.sorting}
+// finishChunks adds the row group to the file.
+func (g *rowGroup) finishChunks(a *assembly, rows int64) error {
+	//guard: refuses a row group whose number does not fit its field
+	if len(g.file.groups) > math.MaxInt16 {
+		return fmt.Errorf("parquet: more than %d row groups", math.MaxInt16+1)
+	}
+	group := pq.RowGroup{
+		Columns: make([]pq.ColumnChunk, len(g.columns)), NumRows: rows, FileOffset: a.at(), Ordinal: int16(len(g.file.groups)),
+		SortingColumns: g.sorting,
+	}
 	starts := make([]int64, len(g.columns)) // of the data pages
 	sums := make([]uint32, len(g.columns))  // checksums of the headers of dictionary pages
 	for i := range g.columns {
 		c, chunk := &g.columns[i], &group.Columns[i]
 		m := &chunk.MetaData
 		*m = c.metadata()
-		at := a.size
+		at := a.at()
 		if c.words > 0 {
 			page, raw, sum, err := c.dictionaryPage()
 			if err != nil {
-				return group, err
+				return err
 			}
 			m.DictionaryPageOffset, sums[i] = at, sum
 			m.TotalUncompressedSize += raw
 			a.append(page)
 		}
-		starts[i], m.DataPageOffset = a.size, a.size
+		starts[i], m.DataPageOffset = a.at(), a.at()
 		a.spilled(c.number, c.spilled)
-		m.TotalCompressedSize = a.size - at
+		m.TotalCompressedSize = a.at() - at
 		group.TotalByteSize += m.TotalUncompressedSize
 		group.TotalCompressedSize += m.TotalCompressedSize
 	}
-	return group, g.finishIndexes(a, group.Columns, starts, sums)
+	indexes, err := g.indexes(starts)
+	if err != nil {
+		return err
+	}
+	for i := range indexes {
+		if b := indexes[i].filter; b != nil {
+			m := &group.Columns[i].MetaData
+			m.BloomFilterOffset, m.BloomFilterLength = a.at(), int32(len(b))
+			a.append(b)
+		}
+	}
+	return g.file.add(&group, indexes, g.seals(sums, indexes))
 }
 
 // dictionaryPage returns the dictionary page, its size before compression with the header, and
@@ -195,59 +154,49 @@ func (c *groupColumn) dictionaryPage() (page []byte, raw int64, sum uint32, err 
 	return append(head, stored...), int64(len(head) + len(body)), crc32.Checksum(head, castagnoli), nil
 }
 
-// finishIndexes adds the Bloom filters to the file, then the column indexes, and then the offset
-// indexes, as some readers expect them. starts are the offsets in the file of the data pages of each column chunk, and sums
-// are the checksums of the headers of dictionary pages.
-func (g *rowGroup) finishIndexes(a *assembly, chunks []pq.ColumnChunk, starts []int64, sums []uint32) error {
-	indexes := make([][3][]byte, len(g.columns)) // column index, offset index, Bloom filter
+// chunkIndexes are the documents of a column chunk besides its pages. The column index and the
+// Bloom filter are nil if the chunk has none.
+type chunkIndexes struct{ columns, offsets, filter []byte }
+
+// indexes returns the indexes of each column chunk. starts are the offsets in the file of the data
+// pages.
+func (g *rowGroup) indexes(starts []int64) ([]chunkIndexes, error) {
+	all := make([]chunkIndexes, len(g.columns))
 	for i := range g.columns {
 		c := &g.columns[i]
 		var err error
 		if x := c.columnIndex(); x != nil {
-			indexes[i][0], err = marshal(x)
+			all[i].columns, err = marshal(x)
 		}
 		if err == nil {
-			indexes[i][1], err = marshal(c.offsetIndex(starts[i]))
+			all[i].offsets, err = marshal(c.offsetIndex(starts[i]))
 		}
 		if err == nil && c.filter != nil {
-			indexes[i][2], err = c.filter.finish(int64(c.words) + c.plain)
+			all[i].filter, err = c.filter.finish(int64(c.words) + c.plain)
 		}
 		if err != nil {
-			return fmt.Errorf("parquet: column %q: %w", c.Name, err)
-		}
-		c.seal(&a.seals, sums[i], indexes[i])
-	}
-	for i := range chunks {
-		if b := indexes[i][2]; b != nil {
-			chunks[i].MetaData.BloomFilterOffset, chunks[i].MetaData.BloomFilterLength = a.size, int32(len(b))
-			a.append(b)
+			return nil, fmt.Errorf("parquet: column %q: %w", c.Name, err)
 		}
 	}
-	for i := range chunks {
-		if b := indexes[i][0]; b != nil {
-			chunks[i].ColumnIndexOffset, chunks[i].ColumnIndexLength = a.size, int32(len(b))
-			a.append(b)
-		}
-	}
-	for i := range chunks {
-		b := indexes[i][1]
-		chunks[i].OffsetIndexOffset, chunks[i].OffsetIndexLength = a.size, int32(len(b))
-		a.append(b)
-	}
-	return nil
+	return all, nil
 }
 
-// seal adds the checksums of the headers, the indexes and the Bloom filter of a column chunk.
-func (c *groupColumn) seal(s *seals, dictionary uint32, indexes [3][]byte) {
-	if c.words > 0 {
-		s.table = binary.LittleEndian.AppendUint32(s.table, dictionary)
-	}
-	for i := range c.pages {
-		s.table = binary.LittleEndian.AppendUint32(s.table, c.pages[i].header)
-	}
-	for _, b := range indexes {
-		if b != nil {
-			s.add(b)
+// seals returns the checksums of the headers, the indexes and the Bloom filters. dictionaries are
+// those of the headers of dictionary pages.
+func (g *rowGroup) seals(dictionaries []uint32, indexes []chunkIndexes) (s seals) {
+	for i := range g.columns {
+		c, x := &g.columns[i], &indexes[i]
+		if c.words > 0 {
+			s.table = binary.LittleEndian.AppendUint32(s.table, dictionaries[i])
+		}
+		for k := range c.pages {
+			s.table = binary.LittleEndian.AppendUint32(s.table, c.pages[k].header)
+		}
+		for _, b := range [][]byte{x.columns, x.offsets, x.filter} {
+			if b != nil {
+				s.add(b)
+			}
 		}
 	}
+	return s
 }

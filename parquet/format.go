@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Format is the format.Format of this package. Its parts are single files.
-var Format format.Format = adapter{}
+// Format is the format.Format of this package. Its parts are single files of one row group.
+var Format format.MultiGroup = adapter{}
 
 type adapter struct{}
 
@@ -94,6 +94,12 @@ func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
 	return groupWriter{o}, nil
 }
 
+// NewFile implements format.MultiGroup.
+func (a adapter) NewFile(options json.RawMessage, memory column.Account) (format.FileWriter, error) {
+	o, err := parseOptions(options)
+	return &fileWriter{groupWriter: groupWriter{o}, memory: memory}, err
+}
+
 // groupWriter creates row groups with the same options.
 type groupWriter struct{ o options }
 
@@ -108,7 +114,7 @@ func (w groupWriter) InvalidText() column.InvalidText { return w.o.invalidText()
 func (groupWriter) Warnings(schema string) []string { return alikeFields(schema) }
 
 func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
-	return newRowGroup(&w.o, schema, cols, blockSize)
+	return newPart(&w.o, schema, cols, blockSize)
 }
 
 // Memory returns the memory of a dictionary for each column, and of the Bloom filters.

@@ -111,7 +111,7 @@ func TestWrongBlocks(t *testing.T) {
 		{4, column.Block{Rows: 2, Data: []byte{1}}, "end too early"},
 		{5, column.Block{Rows: 1, Data: []byte{2, 1}}, "has 1 bytes, want 2"},
 	} {
-		g, err := newRowGroup(&options{}, schema, m.Columns, 64<<10)
+		g, err := newPart(&options{}, schema, m.Columns, 64<<10)
 		testenv.Must(t, err)
 		job, err := g.Begin(tt.col, &tt.block)
 		if err == nil {
@@ -125,12 +125,12 @@ func TestWrongBlocks(t *testing.T) {
 			t.Errorf("column %d, %v: got %v, want %q", tt.col, tt.block, err, tt.err)
 		}
 	}
-	g, err := newRowGroup(&options{}, schema, m.Columns, 64<<10)
+	g, err := newPart(&options{}, schema, m.Columns, 64<<10)
 	testenv.Must(t, err)
 	if _, err := g.Finish(1); err == nil || !strings.Contains(err.Error(), "has 0 of 1 rows") {
 		t.Errorf("missing rows: got %v", err)
 	}
-	if _, err := newRowGroup(&options{}, schema, m.Columns[:1], 64<<10); err == nil {
+	if _, err := newPart(&options{}, schema, m.Columns[:1], 64<<10); err == nil {
 		t.Error("a schema with other columns is accepted")
 	}
 	block := column.Block{Rows: 1, Data: []byte{2}}

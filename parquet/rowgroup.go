@@ -9,12 +9,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// rowGroup builds a file. It spills the data pages. The dictionaries, the indexes and the
-// footer stay in memory.
+// rowGroup builds a row group of a file. It spills the data pages. The dictionaries and the
+// indexes stay in memory.
 type rowGroup struct {
-	tree    *tree
-	schema  string // of the rows
-	stored  string // the Avro schema of what the file holds, or "" if there is none
+	file    *file
+	part    bool // the row group is the whole file
 	sorting []pq.SortingColumn
 	columns []groupColumn
 	// columnOf has, for each column of the mapping, the index of its column chunk in columns,
@@ -22,7 +21,7 @@ type rowGroup struct {
 	columnOf  []int
 	begunRows []int64 // by column of the mapping
 	endedRows []int64
-	size      int64 // the most bytes of the file
+	size      int64 // the most bytes of the outputs
 	growth    int64
 	// free holds jobs that have ended, for later use. Only Begin and End use it, never at once.
 	free format.FreeList[encodeJob]
@@ -52,20 +51,27 @@ type groupColumn struct {
 	plain            int64 // number of values that are not words of the dictionary
 }
 
-func newRowGroup(o *options, schema string, cols []column.Column, blockSize int) (*rowGroup, error) {
-	t, err := newTree(schema, o.times())
+// newPart returns the row group of a file of its own.
+func newPart(o *options, schema string, cols []column.Column, blockSize int) (*rowGroup, error) {
+	f, err := newFile(o, schema, column.Unlimited{})
 	if err != nil {
 		return nil, err
 	}
+	g, err := newRowGroup(o, f, cols, blockSize)
+	if err != nil {
+		return nil, err
+	}
+	g.part = true
+	return g, nil
+}
+
+func newRowGroup(o *options, f *file, cols []column.Column, blockSize int) (*rowGroup, error) {
+	t := f.tree
 	//guard: refuses columns of another schema
 	if len(cols) != len(t.mapping.Columns) {
 		return nil, fmt.Errorf("parquet: %d columns, but the schema has %d", len(cols), len(t.mapping.Columns))
 	}
 	leaves, err := o.leaves(t.leaves)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := t.storedSchema()
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +84,7 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 		return nil, err
 	}
 	g := &rowGroup{
-		sorting: sorting,
-		tree:    t, schema: schema, stored: stored, columns: make([]groupColumn, len(t.leaves)), columnOf: make([]int, len(cols)),
+		file: f, sorting: sorting, columns: make([]groupColumn, len(t.leaves)), columnOf: make([]int, len(cols)),
 		begunRows: make([]int64, len(cols)), endedRows: make([]int64, len(cols)), growth: 1,
 	}
 	for i := range g.columnOf {
@@ -91,6 +96,7 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 		if filtered[i] {
 			c.filter = &filter{limit: filterLimit(len(o.BloomFilters), blockSize)}
 		}
+		c.symbols = f.symbolsOf(&t.leaves[i])
 		c.init(&t.leaves[i], leaves[i], limit)
 		g.columnOf[c.number] = i
 		g.growth = max(g.growth, c.bound.growth())
@@ -103,9 +109,6 @@ func newRowGroup(o *options, schema string, cols []column.Column, blockSize int)
 
 func (c *groupColumn) init(l *leaf, o leafOptions, limit int) {
 	c.leaf, c.leafOptions, c.kind, c.order = l, o, kindOf(l), orderOf(l)
-	for _, s := range l.Symbols {
-		c.symbols = append(c.symbols, []byte(s))
-	}
 	if c.order == orderSigned {
 		c.decimals = newDecimalRange(c.Precision)
 	}
@@ -145,7 +148,7 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	return j, nil
 }
 
-func (g *rowGroup) name(col int) string { return g.tree.mapping.Columns[col].Name }
+func (g *rowGroup) name(col int) string { return g.file.tree.mapping.Columns[col].Name }
 
 // column returns the column chunk of a column, or nil if there is none.
 func (g *rowGroup) column(col int) *groupColumn {

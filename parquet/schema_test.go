@@ -29,7 +29,7 @@ func TestColumnsOfAnotherSchema(t *testing.T) {
 		g := newGroupMaker(t, test.is, options{}, 1<<10)
 		testenv.Must(t, openError(g.finish()))
 		g = newGroupMaker(t, test.is, options{}, 1<<10)
-		g.group.stored = test.says
+		g.group.file.stored = test.says
 		if d := (*damage.Error)(nil); !errors.As(openError(g.finish()), &d) || d.Kind != damage.Schema || d.File == "" {
 			t.Errorf("%s: %v", name, d)
 		}

@@ -30,10 +30,11 @@ type judgedChunk struct {
 	rows          []int // where each row begins in entries, and where the last one ends
 }
 
-// checkChunks checks the statistics and the indexes of a file.
-func checkChunks(t testing.TB, file []byte, meta *pq.FileMetaData, ref *reference) {
+// checkChunks checks the statistics and the indexes of row group g of a file.
+func checkChunks(t testing.TB, file []byte, meta *pq.FileMetaData, g int, ref *reference) {
 	t.Helper()
-	chunks := meta.RowGroups[0].Columns
+	group := &meta.RowGroups[g]
+	chunks := group.Columns
 	leaves := slices.DeleteFunc(slices.Clone(meta.Schema), func(e pq.SchemaElement) bool { return !e.Type.Valid })
 	total := int64(0)
 	for i := range chunks {
@@ -56,8 +57,8 @@ func checkChunks(t testing.TB, file []byte, meta *pq.FileMetaData, ref *referenc
 		c.check(&chunks[i].MetaData, &index, &offsets)
 		total += chunks[i].MetaData.TotalCompressedSize
 	}
-	if meta.RowGroups[0].TotalCompressedSize != total {
-		t.Errorf("a row group of %d bytes, want %d", meta.RowGroups[0].TotalCompressedSize, total)
+	if group.TotalCompressedSize != total || int(group.Ordinal) != g {
+		t.Errorf("row group %d of %d bytes, want row group %d of %d", group.Ordinal, group.TotalCompressedSize, g, total)
 	}
 }
 

@@ -29,10 +29,15 @@ func newGroupMaker(t testing.TB, schema string, o options, blockSize int) *group
 	testenv.Must(t, err)
 	m, err := shred.Map(parsed, shred.Options{RecursiveBytes: true})
 	testenv.Must(t, err)
-	g := &groupMaker{t: t, mapping: m, bufs: column.NewBuffers(m.Columns, column.Levels, blockSize), spills: make([][]byte, len(m.Columns))}
-	g.shredder = shred.NewShredder(m, g.bufs)
-	g.group, err = newRowGroup(&o, schema, m.Columns, blockSize)
+	group, err := newPart(&o, schema, m.Columns, blockSize)
 	testenv.Must(t, err)
+	return makerOf(t, m, group, blockSize)
+}
+
+// makerOf builds a row group with blocks of blockSize.
+func makerOf(t testing.TB, m *shred.Mapping, group *rowGroup, blockSize int) *groupMaker {
+	g := &groupMaker{t: t, mapping: m, group: group, bufs: column.NewBuffers(m.Columns, column.Levels, blockSize), spills: make([][]byte, len(m.Columns))}
+	g.shredder = shred.NewShredder(m, g.bufs)
 	return g
 }
 

@@ -75,33 +75,49 @@ func randomOptions(t testing.TB, r *rand.Rand, schema string, codecs []string) o
 // checkFile compares a file with its rows.
 func checkFile(t testing.TB, schema string, rows [][]byte, file []byte) {
 	t.Helper()
-	ref := newReference(t, schema)
-	for _, row := range rows {
-		ref.row(row)
-		if len(ref.b) > 0 {
-			t.Fatalf("%d bytes after a row", len(ref.b))
-		}
-	}
-	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
-	testenv.Must(t, err)
-	if f.NumRows() != int64(len(rows)) {
-		t.Fatalf("%d rows, want %d", f.NumRows(), len(rows))
-	}
 	if len(rows) == 0 {
-		return
+		checkGroups(t, schema, nil, file)
+	} else {
+		checkGroups(t, schema, [][][]byte{rows}, file)
 	}
-	for i, chunk := range f.RowGroups()[0].ColumnChunks() {
-		l := &ref.tree.leaves[i]
-		got := readChunk(t, l, chunk)
-		if k := difference(got, ref.entries[i]); k >= 0 {
-			t.Fatalf("column %s: entry %d of %d is %v, want %v of %d, in rows of %s",
-				l.Name, k, len(got), got[k:min(k+1, len(got))], ref.entries[i][k:min(k+1, len(ref.entries[i]))], len(ref.entries[i]), schema)
-		}
-		if f.Metadata().RowGroups[0].Columns[i].MetaData.BloomFilterOffset > 0 {
-			checkFilter(t, l, chunk.BloomFilter(), ref.entries[i])
-		}
+}
+
+// checkGroups compares a file with the rows of its row groups.
+func checkGroups(t testing.TB, schema string, groups [][][]byte, file []byte) {
+	t.Helper()
+	f := openByOther(t, file)
+	if len(f.RowGroups()) != len(groups) {
+		t.Fatalf("%d row groups, want %d", len(f.RowGroups()), len(groups))
 	}
-	checkChunks(t, file, f.Metadata(), ref)
+	total := int64(0)
+	for g, rows := range groups {
+		ref := newReference(t, schema)
+		for _, row := range rows {
+			ref.row(row)
+			if len(ref.b) > 0 {
+				t.Fatalf("%d bytes after a row", len(ref.b))
+			}
+		}
+		if n := f.RowGroups()[g].NumRows(); n != int64(len(rows)) {
+			t.Fatalf("%d rows, want %d", n, len(rows))
+		}
+		total += int64(len(rows))
+		for i, chunk := range f.RowGroups()[g].ColumnChunks() {
+			l := &ref.tree.leaves[i]
+			if f.Metadata().RowGroups[g].Columns[i].MetaData.BloomFilterOffset > 0 {
+				checkFilter(t, l, chunk.BloomFilter(), ref.entries[i])
+			}
+			got := readChunk(t, l, chunk)
+			if k := difference(got, ref.entries[i]); k >= 0 {
+				t.Fatalf("column %s: entry %d of %d is %v, want %v of %d, in rows of %s",
+					l.Name, k, len(got), got[k:min(k+1, len(got))], ref.entries[i][k:min(k+1, len(ref.entries[i]))], len(ref.entries[i]), schema)
+			}
+		}
+		checkChunks(t, file, f.Metadata(), g, ref)
+	}
+	if f.NumRows() != total {
+		t.Fatalf("%d rows, want %d", f.NumRows(), total)
+	}
 }
 
 // difference returns the number of the first entry that differs, or -1.
