@@ -27,6 +27,9 @@
 // The results are finished row groups: the sizes and pieces of their outputs, and the
 // spill that holds their columns. The mapper writes no output itself.
 //
+// A Feed takes rows from its caller instead of reading blocks. The caller then does the
+// work of the shredder.
+//
 // A Sample maps a few blocks in one goroutine, with counters in place of the spill, so
 // that a planner knows the sizes of their columns.
 package mapper

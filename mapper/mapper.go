@@ -19,6 +19,8 @@ type Config struct {
 	// group ends. Its last row is the first that takes it beyond this size. At the
 	// latest it ends after about 2^28 rows: see maxGroupRows.
 	RowGroupSize int64
+	// RowGroupRows, if it is positive, is the most rows of a row group.
+	RowGroupRows int64
 	// BlockSize is the size in bytes at which a column's block is closed, at
 	// the end of a row.
 	BlockSize int
@@ -119,14 +121,9 @@ func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) 
 		defer cfg.Workspaces.Close()
 	}
 	t := newTask(&cfg, sources, emit)
-	if err := t.openKeys(); err != nil {
+	if err := t.openShredder(); err != nil {
 		cfg.Workspaces.release(t.workspace)
 		return Stats{}, err
-	}
-	// Rows with such strings are not damaged, so the trial walk does not refuse them.
-	if w, ok := cfg.Writer.(format.ColumnWriter); ok {
-		t.invalid = w.InvalidText()
-		t.shredder.SetInvalid(t.invalid)
 	}
 	err := t.run(ctx)
 	return t.stats, err

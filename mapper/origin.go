@@ -53,6 +53,9 @@ func (g *group) locate(err error, b *column.Block) error {
 		row = b.FirstRow
 		at.Reason = fmt.Sprintf("%s (in one of %d rows from this one on)", d.Reason, b.Rows)
 	}
+	if g.gaps && g.fewest > 0 {
+		at.Reason = fmt.Sprintf("%s (in this row or a later one)", at.Reason)
+	}
 	i := sort.Search(len(g.origins), func(i int) bool { return g.origins[i].first > row }) - 1
 	from := &g.origins[i]
 	at.File, at.Offset, at.Row = from.source, from.offset, from.before+row-from.first

@@ -110,6 +110,10 @@ func GoesOn(open, ceiling int64, columns, blockSize int) bool {
 // only on the rows.
 func (g *group) full(rowBytes int) (bool, error) {
 	//guard: bounds the rows of a row group
+	if most := g.t.cfg.RowGroupRows; most > 0 && g.rows >= most {
+		return true, nil
+	}
+	//guard: bounds the rows of a row group, and their items without bytes
 	if g.spill != nil && g.rows+g.t.shredder.EmptyItems()-g.empty >= maxGroupRows {
 		return true, nil
 	}

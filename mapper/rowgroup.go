@@ -27,6 +27,8 @@ type group struct {
 	// cannot hold.
 	origins []origin
 	fewest  int // twice the number of origins that remained after some were dropped
+	// gaps is set if rows of a source do not follow each other, in a Feed.
+	gaps bool
 }
 
 func newGroup(t *task) (g *group, err error) {

@@ -60,9 +60,10 @@ func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
 	return t
 }
 
-// openKeys makes a shredder that finds the keys for the sink, and the fields by which rows must be
-// sorted.
-func (t *task) openKeys() (err error) {
+// openShredder makes a shredder that finds the keys for the sink, and the fields by which rows must
+// be sorted, and handles strings that are not UTF-8 as the format requires. Rows with such strings
+// are not damaged, so the trial walk does not refuse them.
+func (t *task) openShredder() (err error) {
 	var keys []string
 	if t.cfg.RowSink != nil {
 		keys = t.cfg.RowSink.Keys()
@@ -75,9 +76,15 @@ func (t *task) openKeys() (err error) {
 		keys = append(slices.Clip(keys), w.SortedBy()...)
 	}
 	if len(keys) > 0 {
-		t.shredder, err = shred.NewKeyShredder(t.cfg.Mapping, t.bufs, keys)
+		if t.shredder, err = shred.NewKeyShredder(t.cfg.Mapping, t.bufs, keys); err != nil {
+			return err
+		}
 	}
-	return err
+	if w, ok := t.cfg.Writer.(format.ColumnWriter); ok {
+		t.invalid = w.InvalidText()
+		t.shredder.SetInvalid(t.invalid)
+	}
+	return nil
 }
 
 // run maps the whole input and emits its row groups. It leaves its memory to other tasks

@@ -46,6 +46,25 @@ func Write(ctx context.Context, st store.Store, name func() string, out format.O
 	return write(ctx, &upload{st: st, name: name, size: out.Size, send: pieces{out.Pieces, sp}.send})
 }
 
+// Send writes the bytes of out's pieces to w. sp is as for Write. Send does not keep w,
+// and fails once ctx has ended.
+func Send(ctx context.Context, w io.Writer, out format.Output, sp *spill.Spill) error {
+	if err := check(out, sp); err != nil {
+		return err
+	}
+	buf := buffers.Get().(*bufio.Writer)
+	defer func() {
+		buf.Reset(nil)
+		buffers.Put(buf)
+	}()
+	sum := &summer{ctx: ctx, w: w}
+	buf.Reset(sum)
+	if err := (pieces{out.Pieces, sp}).send(buf, sum); err != nil {
+		return err
+	}
+	return buf.Flush()
+}
+
 // Copy makes a file of the bytes of src, in the same way as Write. If reading src
 // fails, the upload is not repeated.
 func Copy(ctx context.Context, st store.Store, name func() string, src *io.SectionReader) (Written, error) {

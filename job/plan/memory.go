@@ -37,10 +37,10 @@ func leastMemory(w format.Writer, blockSize, columns int) int64 {
 	return int64(columns)*int64(blockSize)*3/2 + w.Memory(columns, blockSize)
 }
 
-// blockSize returns the size of column blocks. If the open blocks fit the memory with the wanted
+// BlockSize returns the size of column blocks. If the open blocks fit the memory with the wanted
 // size, it returns that. Otherwise it returns the largest power of two below the wanted size with
 // which they fit, but at least minBlock.
-func blockSize(w format.Writer, want, columns int, memory int64) int {
+func BlockSize(w format.Writer, want, columns int, memory int64) int {
 	fits := func(size int) bool { return leastMemory(w, size, columns) <= memory }
 	if want <= minBlock || fits(want) {
 		return want

@@ -31,8 +31,8 @@ func TestBlockSize(t *testing.T) {
 		{1 << 10, 100_000, 1 << 20, 1 << 10},  // but as small as requested
 		{100_000, 10_000, 1 << 30, 64 << 10},
 	} {
-		if got := blockSize(w, tc.want, tc.columns, tc.memory); got != tc.size {
-			t.Errorf("blockSize(%d, %d, %d) = %d, want %d", tc.want, tc.columns, tc.memory, got, tc.size)
+		if got := BlockSize(w, tc.want, tc.columns, tc.memory); got != tc.size {
+			t.Errorf("BlockSize(%d, %d, %d) = %d, want %d", tc.want, tc.columns, tc.memory, got, tc.size)
 		}
 	}
 }

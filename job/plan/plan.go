@@ -283,7 +283,7 @@ func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manif
 func (s *Survey) setTasks(ctx context.Context, p *manifest.Plan) error {
 	p.Schema, p.Columns = s.Mapping.Schema.JSON(), len(s.Mapping.Columns)
 	want := p.BlockSize
-	p.BlockSize = blockSize(s.writer, want, p.Columns, s.config.Memory.Size())
+	p.BlockSize = BlockSize(s.writer, want, p.Columns, s.config.Memory.Size())
 	if p.BlockSize < want {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
 			p.Columns, s.config.Memory.Size()>>20, want, p.BlockSize))

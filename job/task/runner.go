@@ -89,9 +89,7 @@ type Runner struct {
 // Open returns a Runner for a plan. It removes the spills that dead processes
 // left in the temporary directory. The caller closes the Runner.
 func Open(p *manifest.Plan, o Options) (*Runner, error) {
-	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
-	o.TempDir = cmp.Or(o.TempDir, os.TempDir())
-	o.Memory = cmp.Or(o.Memory, budget.New(defaultMemory))
+	o.ensureDefaults()
 	r := &Runner{plan: p, options: o, mapping: o.Mapping, lost: o.Lost}
 	var err error
 	if r.onDamage, err = parseOnDamage(p.Request.Options.OnDamage); err != nil {
@@ -109,14 +107,21 @@ func Open(p *manifest.Plan, o Options) (*Runner, error) {
 			return nil, failure.As(failure.Input, fmt.Errorf("plan %s: %w", p.ID, err))
 		}
 	}
-	if r.spill, err = openSpill(o); err != nil {
+	if r.spill, err = openSpill(o.Environment); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
+// ensureDefaults replaces zeros.
+func (e *Environment) ensureDefaults() {
+	e.Workers = cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
+	e.TempDir = cmp.Or(e.TempDir, os.TempDir())
+	e.Memory = cmp.Or(e.Memory, budget.New(defaultMemory))
+}
+
 // openSpill opens a folder for spills in the temporary directory.
-func openSpill(o Options) (*spill.Folder, error) {
+func openSpill(o Environment) (*spill.Folder, error) {
 	tempDir := cmp.Or(o.TempDir, os.TempDir())
 	folder, err := spill.OpenFolder(tempDir)
 	if err != nil {
