@@ -118,6 +118,12 @@ func (s *Scan) Schema() *shred.Schema { return s.schema }
 // Stats returns the figures of the scan so far.
 func (s *Scan) Stats() Stats { return s.rows.stats }
 
+// Place returns the name of the part that the last row is from, and the row's number in that
+// part. Next must have returned a row.
+func (s *Scan) Place() (part string, row int64) {
+	return s.file.name, s.file.first + s.end - s.left - 1
+}
+
 // Close ends the scan.
 func (s *Scan) Close() {
 	s.rows.end()

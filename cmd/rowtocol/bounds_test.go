@@ -24,13 +24,11 @@ func TestTooDeepForArrow(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "a.avro"), encodeAvro(t, typ, []byte{2}))
 	rowtocol(t, dir, nil, "cat", "--to", "json", "a.avro").want(t, 0)
-	for _, to := range []string{"arrow", "parquet"} {
-		rowtocol(t, dir, nil, "cat", "--to", to, "a.avro").want(t, 3, "a.avro: field f.f", "64 levels of Arrow").prints(t, "")
-	}
+	rowtocol(t, dir, nil, "cat", "--to", "arrow", "a.avro").want(t, 3, "a.avro: field f.f", "64 levels of Arrow").prints(t, "")
+	rowtocol(t, dir, nil, "cat", "--to", "parquet", "a.avro").want(t, 0)
 }
 
-// TestManyEnumFields checks that memory for an enum's symbols is reserved once for an
-// Arrow stream, and for each column of a Parquet file.
+// TestManyEnumFields checks that all fields of an enum share its symbols in memory.
 func TestManyEnumFields(t *testing.T) {
 	dir := t.TempDir()
 	const symbols, fields = 5000, 300
@@ -44,7 +42,7 @@ func TestManyEnumFields(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "a.avro"), encodeAvro(t, schema+`]}`, make([]byte, fields)))
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "--memory", "32MiB", "--output", "rows", "a.avro").want(t, 0)
-	rowtocol(t, dir, nil, "cat", "--to", "parquet", "--memory", "256MiB", "a.avro").want(t, 1, "enum E of 5000 symbols", "too little memory")
+	rowtocol(t, dir, nil, "cat", "--to", "parquet", "--memory", "128MiB", "--output", "rows.parquet", "a.avro").want(t, 0)
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "--memory", "32MiB", "--columns", "f0", "a.avro").want(t, 0)
 }
 

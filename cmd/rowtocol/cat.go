@@ -7,15 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/dataset/export"
-	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/input"
 )
 
@@ -63,7 +60,9 @@ fields: choose them with --columns. A table looks like that of rowtocol head.
 Arrow and Parquet keep nested types. A union of several types becomes a dense
 union in Arrow, and a struct with a field for each type in Parquet. Few engines
 know dense unions: use --unions struct for DuckDB and Polars. Spark reads no
-times of day and no nanoseconds from Parquet: use --times spark.
+times of day and no nanoseconds from Parquet: use --times spark. A Parquet file
+is like those of convert --format parquet, but has several row groups if there
+are many rows. Its strings must be UTF-8.
 
 With --output, the file gets its name once all rows are written. If cat meets
 damage, it ends with exit code 3; standard output then has the rows before the
@@ -144,19 +143,12 @@ var catFormats = []struct {
 	{"avro", true, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
 		return export.NewAvro(w, s, f.codec)
 	}).write},
-	{"arrow", true, newBatchWriter{arrow.Unions, arrow.Copies, func(w io.Writer, s *arrowgo.Schema, _ *catFlags, _ *budget.Pool) (arrow.Writer, error) {
-		return arrow.NewStream(w, s), nil
-	}}.write},
-	{"parquet", true, newBatchWriter{arrow.Parquet, arrow.ParquetCopies, func(w io.Writer, s *arrowgo.Schema, f *catFlags, memory *budget.Pool) (arrow.Writer, error) {
-		return arrow.NewParquet(w, s, f.codec, memory)
-	}}.write},
+	{"arrow", true, writeArrow},
+	{"parquet", true, writeParquet},
 }
 
 // avroCodecs lists the codecs of Avro's specification.
 var avroCodecs = []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"}
-
-// parquetCodecs lists the codecs that both Avro and Parquet have.
-var parquetCodecs = avroCodecs[:4]
 
 func formatNames() []string {
 	var names []string
@@ -207,8 +199,8 @@ func (f *catFlags) check() error {
 		return err
 	}
 	switch {
-	case f.to == "parquet" && !slices.Contains(parquetCodecs, f.codec):
-		return usagef("--output-codec: %q is not a codec of Parquet, which has %s", f.codec, strings.Join(parquetCodecs, ", "))
+	case f.to == "parquet" && parquetCodecs[f.codec] == "":
+		return usagef("--output-codec: %q is not a codec of Parquet, which has null, deflate, snappy, zstandard", f.codec)
 	case f.tagged && f.to != "json":
 		return usagef("--json-unions goes with --to json")
 	case f.query.Offset < 0:

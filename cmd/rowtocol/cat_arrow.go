@@ -5,14 +5,13 @@ import (
 	"errors"
 	"io"
 
-	arrowgo "github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/spf13/cobra"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/format/damage"
-	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 var (
@@ -59,36 +58,26 @@ func (f *catFlags) form() (form arrow.Form) {
 	return form
 }
 
-// newBatchWriter makes a writer of columns in a form.
-type newBatchWriter struct {
-	form   arrow.Form
-	copies int // see dataset.Query
-	open   func(io.Writer, *arrowgo.Schema, *catFlags, *budget.Pool) (arrow.Writer, error)
-}
-
-// write writes all rows, column by column. After an error the output lacks its end, so
-// readers know that it is not complete.
-func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
+// writeArrow writes all rows as an Arrow stream, column by column. After an error the output lacks
+// its end, so readers know that it is not complete.
+func writeArrow(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
 	if c.schema == nil {
 		return c.writeNothing(f)
 	}
 	q := c.query
-	q.BatchRows, q.Copies = arrow.BatchRows, n.copies
+	q.BatchRows, q.Copies = arrow.BatchRows, arrow.Copies
 	b, err := c.data.Batches(ctx, q)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
 	defer func() { c.stats = b.Stats() }()
-	r, err := arrow.NewRecords(b, n.form|f.form(), memory.DefaultAllocator)
+	r, err := arrow.NewRecords(b, f.form(), memory.DefaultAllocator)
 	if err != nil {
 		damage.SetFile(err, c.data.Path())
 		return err
 	}
-	w, err := n.open(out, r.Schema(), f, c.memory)
-	if err != nil {
-		return err
-	}
+	w := arrow.NewStream(out, r.Schema())
 	if err := c.copyBatches(w, r, b); err != nil {
 		damage.SetFile(err, c.data.Path()) // a batch can have rows of several files
 		return err
@@ -96,7 +85,7 @@ func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out
 	return w.Close()
 }
 
-func (c *catInput) copyBatches(w arrow.Writer, r *arrow.Records, b *dataset.Batches) error {
+func (c *catInput) copyBatches(w *ipc.Writer, r *arrow.Records, b *dataset.Batches) error {
 	for {
 		batch, err := r.Next()
 		if errors.Is(err, io.EOF) {

@@ -12,9 +12,7 @@ import (
 	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	parquetfile "github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 )
@@ -50,45 +48,31 @@ func convertStamps(t *testing.T, dir, name string, row int, ms, ns int64) {
 	rowtocol(t, dir, nil, "convert", "--row-group-size", "4000", "--block-size", "256", name+".avro", name).want(t, 0)
 }
 
-// readRecords reads an Arrow stream or a Parquet file that cat has written.
-func readRecords(t *testing.T, to, out string) (*arrowgo.Schema, arrowgo.RecordBatch) {
+// readRecords reads an Arrow stream that cat has written.
+func readRecords(t *testing.T, out string) (*arrowgo.Schema, arrowgo.RecordBatch) {
 	t.Helper()
-	var source array.RecordReader
-	if to == "arrow" {
-		r, err := ipc.NewReader(strings.NewReader(out))
-		must(t, err)
-		source = r
-	} else {
-		f, err := parquetfile.NewParquetReader(strings.NewReader(out))
-		must(t, err)
-		r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{BatchSize: stampRows}, memory.DefaultAllocator)
-		must(t, err)
-		if source, err = r.GetRecordReader(t.Context(), nil, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	source, err := ipc.NewReader(strings.NewReader(out))
+	must(t, err)
 	if !source.Next() || source.RecordBatch().NumRows() != stampRows {
 		t.Fatal(source.Err())
 	}
 	return source.Schema(), source.RecordBatch()
 }
 
-// TestCatForms checks the types of each form, and that all have the same values.
+// TestCatForms checks the types of each form of Arrow, and that all have the same values.
 func TestCatForms(t *testing.T) {
 	dir := t.TempDir()
 	convertStamps(t, dir, "s", -1, 0, 0)
 	const dense, structs = "dense_union<null: type=null, nullable=0, string: type=utf8, nullable=1, long: type=timestamp[%s, tz=UTC], nullable=2>", "struct<string: utf8 nullable, long: timestamp[%s, tz=UTC] nullable>"
-	for _, c := range []struct{ to, flags, union, ms, ns, noon, tick string }{
-		{"arrow", "", dense, "ms", "ns", "time32[ms]", "time64[us]"},
-		{"arrow", "--unions dense --times exact", dense, "ms", "ns", "time32[ms]", "time64[us]"},
-		{"arrow", "--unions struct", structs, "ms", "ns", "time32[ms]", "time64[us]"},
-		{"arrow", "--times spark", dense, "us", "us", "int32", "int64"},
-		{"arrow", "--unions struct --times spark", structs, "us", "us", "int32", "int64"},
-		{"parquet", "", structs, "ms", "ns", "time32[ms]", "time64[us]"},
-		{"parquet", "--unions struct --times spark", structs, "us", "us", "int32", "int64"},
+	for _, c := range []struct{ flags, union, ms, ns, noon, tick string }{
+		{"", dense, "ms", "ns", "time32[ms]", "time64[us]"},
+		{"--unions dense --times exact", dense, "ms", "ns", "time32[ms]", "time64[us]"},
+		{"--unions struct", structs, "ms", "ns", "time32[ms]", "time64[us]"},
+		{"--times spark", dense, "us", "us", "int32", "int64"},
+		{"--unions struct --times spark", structs, "us", "us", "int32", "int64"},
 	} {
-		args := append([]string{"cat", "--to", c.to, "s"}, strings.Fields(c.flags)...)
-		schema, rows := readRecords(t, c.to, rowtocol(t, dir, nil, args...).want(t, 0).stdout)
+		args := append([]string{"cat", "--to", "arrow", "s"}, strings.Fields(c.flags)...)
+		schema, rows := readRecords(t, rowtocol(t, dir, nil, args...).want(t, 0).stdout)
 		var types []string
 		for _, f := range schema.Fields()[1:] {
 			if l, ok := f.Type.(*arrowgo.ListType); ok {
@@ -121,6 +105,60 @@ func TestCatForms(t *testing.T) {
 	}
 }
 
+// TestCatParquetForms checks the types of Parquet, and that all have the same values.
+func TestCatParquetForms(t *testing.T) {
+	dir := t.TempDir()
+	convertStamps(t, dir, "s", -1, 0, 0)
+	const schema = `message Stamps {
+	required int64 id (INT(64,true));
+	required int64 ms (TIMESTAMP(isAdjustedToUTC=true,unit=%s));
+	required int64 us (TIMESTAMP(isAdjustedToUTC=false,unit=MICROS));
+	required group ns (LIST) {
+		repeated group list {
+			optional group element {
+				optional binary member0 (STRING);
+				optional int64 member1 (TIMESTAMP(isAdjustedToUTC=true,unit=%s));
+			}
+		}
+	}
+	required int32 noon%s;
+	optional int64 tick%s;
+}`
+	for _, c := range []struct {
+		flags, ms, ns, noon, tick string
+		perMilli, perMicro        int64
+	}{
+		{"", "MILLIS", "NANOS", " (TIME(isAdjustedToUTC=false,unit=MILLIS))", " (TIME(isAdjustedToUTC=false,unit=MICROS))", 1, 1000},
+		{"--unions struct --times spark", "MICROS", "MICROS", " (INT(32,true))", " (INT(64,true))", 1000, 1},
+	} {
+		out := rowtocol(t, dir, nil, append([]string{"cat", "--to", "parquet", "s"}, strings.Fields(c.flags)...)...).want(t, 0).stdout
+		f, err := parquet.OpenFile(strings.NewReader(out), int64(len(out)))
+		must(t, err)
+		if got, want := f.Schema().String(), fmt.Sprintf(schema, c.ms, c.ns, c.noon, c.tick); got != want {
+			t.Errorf("%q:\n%s, want\n%s", c.flags, got, want)
+		}
+		rows := make([]parquet.Row, stampRows+1)
+		n, _ := f.RowGroups()[0].Rows().ReadRows(rows)
+		if n != stampRows || len(f.RowGroups()) != 1 {
+			t.Fatalf("%q: %d rows in the first of %d row groups", c.flags, n, len(f.RowGroups()))
+		}
+		for id, row := range rows[:n] {
+			values := make(map[int][]int64)
+			row.Range(func(col int, v []parquet.Value) bool {
+				for _, v := range v {
+					if !v.IsNull() {
+						values[col] = append(values[col], v.Int64())
+					}
+				}
+				return true
+			})
+			if values[1][0] != -int64(id)*c.perMilli || values[2][0] != int64(id) || values[4][1] != 5*c.perMicro {
+				t.Fatalf("%q: row %d has %v", c.flags, id, values)
+			}
+		}
+	}
+}
+
 // TestCatRefusesToRoundTimes checks that a timestamp that microseconds cannot hold ends
 // the output, and that the message has its value, its row and its file.
 func TestCatRefusesToRoundTimes(t *testing.T) {
@@ -130,10 +168,11 @@ func TestCatRefusesToRoundTimes(t *testing.T) {
 		name           string
 		ms, ns         int64
 		column, reason string
+		parquet        string // the reason in Parquet
 	}{
-		{"ns", 0, 5001, "column ns[]/long: ", "5001 ns is no whole number of microseconds"},
-		{"low", math.MinInt64/1000 - 1, 0, "column ms: ", "-9223372036854776 ms is more microseconds than 64 bits hold"},
-		{"high", math.MaxInt64/1000 + 1, 0, "column ms: ", "9223372036854776 ms is more microseconds than 64 bits hold"},
+		{"ns", 0, 5001, "column ns[]/long: ", "5001 ns is no whole number of microseconds", "5001 nanoseconds are not a whole number of microseconds"},
+		{"low", math.MinInt64/1000 - 1, 0, "column ms: ", "-9223372036854776 ms is more microseconds than 64 bits hold", "-9223372036854776 milliseconds are more microseconds than 64 bits hold"},
+		{"high", math.MaxInt64/1000 + 1, 0, "column ms: ", "9223372036854776 ms is more microseconds than 64 bits hold", "9223372036854776 milliseconds are more microseconds than 64 bits hold"},
 	} {
 		convertStamps(t, dir, c.name, bad, c.ms, c.ns)
 		s := manifestIn(t, filepath.Join(dir, c.name))
@@ -146,8 +185,12 @@ func TestCatRefusesToRoundTimes(t *testing.T) {
 			t.Fatal("not a place of a row: ", place)
 		}
 		for _, flags := range []string{"--to arrow", "--to arrow --unions struct", "--to parquet", "--to parquet --where id>100&&id!=120"} {
+			reason := c.reason
+			if strings.Contains(flags, "parquet") {
+				reason = c.parquet
+			}
 			args := append([]string{"cat", "--times", "spark", "--overwrite", "--output", "out", c.name}, strings.Fields(flags)...)
-			rowtocol(t, dir, nil, args...).want(t, 3, place, c.reason)
+			rowtocol(t, dir, nil, args...).want(t, 3, place, reason)
 			rowtocol(t, dir, nil, append(args, "--times", "exact")...).want(t, 0)
 			rowtocol(t, dir, nil, append(args, "--limit", "3")...).want(t, 0)
 		}

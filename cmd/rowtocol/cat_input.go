@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/task"
 )
 
 // catInput is the input of cat.
@@ -23,6 +24,9 @@ type catInput struct {
 	schema *shred.Schema // schema of the printed rows; nil if there is none
 	stats  dataset.Stats
 	memory *budget.Pool
+	// environment is that of files that are written as tasks write their parts.
+	environment task.Environment
+	scan        *dataset.Scan // the rows that are being written
 	// answer writes the rows of a lookup. It is nil if the rows of query are written.
 	answer func(context.Context, export.Writer) error
 	// by holds the rows that an index found for the condition. It is nil if all rows are read.
@@ -83,7 +87,8 @@ func (c *catInput) ofFiles(err error) error {
 
 // openData opens the inputs.
 func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, error) {
-	c := &catInput{memory: f.pool, query: f.query}
+	common := outcomes{f.app}
+	c := &catInput{memory: f.pool, query: f.query, environment: common.environment()}
 	for _, list := range f.columns {
 		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
 	}
@@ -183,6 +188,7 @@ func (c *catInput) copyQuery(ctx context.Context, w export.Writer, q dataset.Que
 	}
 	defer s.Close()
 	defer func() { c.stats = c.stats.Plus(s.Stats()) }()
+	c.scan = s
 	memory := c.memory.NewHeap()
 	defer memory.Close()
 	var row []byte

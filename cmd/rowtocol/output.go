@@ -152,7 +152,7 @@ func inRealDirectory(at store.Location) string {
 
 // checkFree refuses the name of an existing file or directory. If replace is set, it allows
 // regular files. It still refuses a column file, which may be an input that was misplaced on
-// the command line, but not a file of a format that cat writes if no command can read it.
+// the command line, but not one that cat wrote.
 func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	info, err := at.Store.Stat(ctx, at.Path)
 	switch {
@@ -175,16 +175,24 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	head := make([]byte, format.HeadSize)
 	n, _ := old.ReadAt(head, 0)
 	//guard: refuses to replace a file that looks like an input
-	if of := formats.OfFile(head[:n]); of != nil && (!slices.Contains(formatNames(), of.Name()) || isReadable(ctx, at)) {
+	if of := formats.OfFile(head[:n]); of != nil && (!slices.Contains(formatNames(), of.Name()) || !isExport(ctx, at)) {
 		return fmt.Errorf("--output: %s is a column file, and is not replaced: %w", at.Path, store.ErrExist)
 	}
 	return nil
 }
 
-// isReadable reports whether rows can be read from a column file, or might be read if it were
-// not damaged.
-func isReadable(ctx context.Context, at store.Location) bool {
-	_, err := dataset.Open(ctx, []store.Location{at}, dataset.Options{Formats: formats})
-	var d *damage.Error
-	return !errors.As(err, &d) || d.Kind != damage.Unsupported
+// isExport reports whether a file has the rows of a reader, as those of cat have, or is no column
+// file of rows at all. A damaged file may be a column file.
+func isExport(ctx context.Context, at store.Location) bool {
+	l, err := dataset.List(ctx, []store.Location{at}, dataset.Options{Formats: formats})
+	var part *dataset.OpenPart
+	if err == nil {
+		part, err = l.Open(ctx, &l.Parts[0])
+	}
+	if err != nil {
+		var d *damage.Error
+		return errors.As(err, &d) && d.Kind == damage.Unsupported
+	}
+	defer part.Close()
+	return slices.ContainsFunc(part.Metadata(), func(m format.Metadata) bool { return m.Key == format.ExportKey })
 }

@@ -17,8 +17,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/twmb/avro"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
@@ -251,7 +249,7 @@ func throughStream(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBatc
 	return all
 }
 
-func writeAll(t testing.TB, w arrow.Writer, batches []arrowgo.RecordBatch) {
+func writeAll(t testing.TB, w *ipc.Writer, batches []arrowgo.RecordBatch) {
 	t.Helper()
 	for _, b := range batches {
 		testenv.Must(t, w.Write(b))
@@ -259,40 +257,8 @@ func writeAll(t testing.TB, w arrow.Writer, batches []arrowgo.RecordBatch) {
 	testenv.Must(t, w.Close())
 }
 
-// throughParquet writes and reads a Parquet file.
-func throughParquet(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBatch, codec string) []arrowgo.RecordBatch {
-	t.Helper()
-	var out bytes.Buffer
-	w, err := arrow.NewParquet(&out, s, codec, nil)
-	testenv.Must(t, err)
-	writeAll(t, w, batches)
-	return readParquet(t, out.Bytes())
-}
-
-// readParquet reads a Parquet file.
-func readParquet(t testing.TB, b []byte) []arrowgo.RecordBatch {
-	t.Helper()
-	f, err := file.NewParquetReader(bytes.NewReader(b))
-	testenv.Must(t, err)
-	defer func() { _ = f.Close() }()
-	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
-	testenv.Must(t, err)
-	table, err := r.ReadTable(t.Context())
-	testenv.Must(t, err)
-	t.Cleanup(table.Release)
-	var all []arrowgo.RecordBatch
-	for rows := array.NewTableReader(table, 1000); rows.Next(); {
-		batch := rows.RecordBatch()
-		batch.Retain()
-		all = append(all, batch)
-	}
-	return all
-}
-
-var codecs = []string{"null", "deflate", "snappy", "zstandard"}
-
 // Arrays of any schema have the values that another Avro implementation decodes, in
-// batches of any size, before and after writing a stream or a file.
+// batches of any size, before and after writing a stream.
 func TestRandomSchemas(t *testing.T) {
 	for seed := range soak.Rounds[uint64](20, 60) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -312,9 +278,6 @@ func TestRandomSchemas(t *testing.T) {
 					s, batches := records(t, d, form, 1+r.IntN(40))
 					check(t, parsed.Root(), batches, want)
 					check(t, parsed.Root(), throughStream(t, s, batches), want)
-					if form == arrow.Structs {
-						check(t, parsed.Root(), throughParquet(t, s, batches, codecs[seed%4]), want)
-					}
 				}
 			})
 		}

@@ -1,6 +1,5 @@
 // Package arrow converts the columns of a dataset to Apache Arrow arrays, and writes
-// them as an Arrow stream or a Parquet file. It makes arrays from blocks of columns,
-// never from rows.
+// them as an Arrow stream. It makes arrays from blocks of columns, never from rows.
 //
 // # Types
 //
@@ -30,13 +29,12 @@
 //	uuid                   the annotated type: utf8, fixed_size_binary(16)
 //	duration               the annotated type: fixed_size_binary(12)
 //
-// Parquet has no unions and no groups without fields, and few engines support them in
-// Arrow. In the form Structs, a union is a struct with a nullable field for each branch
-// except null, and a record without fields is a boolean, true. Branches of both forms have
-// the names of their types, without namespaces if these names are distinct.
+// Few engines support unions, and structs without fields. In the form Structs, a union is a
+// struct with a nullable field for each branch except null, and a record without fields is a
+// boolean, true. Branches of both forms have the names of their types, without namespaces if
+// these names are distinct.
 //
-// Spark supports neither nanoseconds nor times of day in Parquet. In the form Spark, all
-// timestamps are timestamp(us), and time-millis and time-micros are int32 and int64. A
+// Spark supports neither nanoseconds nor times of day. In the form Spark, all timestamps are timestamp(us), and time-millis and time-micros are int32 and int64. A
 // timestamp that microseconds of 64 bits do not represent exactly is an error.
 //
 // A decimal with more digits than its type has is an error.

@@ -19,29 +19,18 @@ type dictionary struct {
 	dataType *arrow.DictionaryType
 }
 
-// The measured memory of a dictionary besides its text: bytes per symbol, and for each
-// Parquet column the number of copies of the text and the bytes per symbol.
-const (
-	symbolMemory  = 128
-	parquetTexts  = 3
-	parquetSymbol = 48
-)
+// symbolMemory is the measured memory of a dictionary besides its text, in bytes per symbol.
+const symbolMemory = 128
 
 // enum returns the maker of an enum, and reserves memory for its dictionary.
 func (c *compiler) enum(n *shred.Node, col int) (maker, error) {
-	d, need := c.dictionaries[n], int64(0)
-	size, symbols := textSize(n), int64(len(n.Symbols))
+	d := c.dictionaries[n]
 	if d == nil {
-		need = size + symbols*symbolMemory
-	}
-	if c.form&Parquet == Parquet {
-		need += size*parquetTexts + symbols*parquetSymbol
-	}
-	//guard: reserves memory for dictionaries
-	if err := c.reserve(need); err != nil {
-		return nil, fmt.Errorf("enum %s of %d symbols: %w", n.Name, symbols, err)
-	}
-	if d == nil {
+		size, symbols := textSize(n), int64(len(n.Symbols))
+		//guard: reserves memory for dictionaries
+		if err := c.reserve(size + symbols*symbolMemory); err != nil {
+			return nil, fmt.Errorf("enum %s of %d symbols: %w", n.Name, symbols, err)
+		}
 		d = newDictionary(n, size)
 		c.dictionaries[n] = d
 	}

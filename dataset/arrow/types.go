@@ -19,15 +19,12 @@ type Form uint8
 const (
 	// Unions writes unions as dense unions.
 	Unions Form = 0
-	// Structs is for Parquet and most engines. A union is a struct of its branches, at
+	// Structs is for most engines. A union is a struct of its branches, at
 	// most one of them not null. A record without fields is a boolean, true.
 	Structs Form = 1
 	// Spark is for Spark. Timestamps are in microseconds, and times of day are integers.
 	// A timestamp that microseconds do not represent exactly is an error.
 	Spark Form = 2
-	// Parquet is for NewParquet. It is Structs, with memory for a copy of the dictionary
-	// in each field of an enum.
-	Parquet Form = Structs | 4
 )
 
 // maxBranches is the most children of a dense union.
@@ -85,7 +82,7 @@ func (c *compiler) place(p shred.Place) (m maker, nullable bool, err error) {
 		return nil, false, c.unsupported("types nested deeper than the %d levels of Arrow", maxDepth)
 	//guard: bounds how many maps nest in arrays
 	case n.Kind == shred.KindMap && c.maps == maxMaps:
-		return nil, false, c.unsupported("more than %d maps nested in each other; more are not written to Arrow or Parquet", maxMaps)
+		return nil, false, c.unsupported("more than %d maps nested in each other; more are not written to Arrow", maxMaps)
 	case p.Leaf():
 		m, err = c.leaf(p)
 		return m, n.Kind == shred.KindNull && !p.Raw(), err
