@@ -42,6 +42,10 @@ func peers(rowtocol string) []peer {
 	return []peer{
 		{name: "cp", command: program("cp"), format: "avro"},
 		{name: ours, command: program(rowtocol, "convert", "--workers", "1"), format: "trevni"},
+		{name: "rowtocol, Parquet", command: program(rowtocol, "convert", "--workers", "1", "--format", "parquet"), format: "parquet"},
+		{name: "rowtocol cat, Parquet", command: func(in, out string) []string {
+			return []string{rowtocol, "cat", "--workers", "1", "--to", "parquet", "--output", out, in}
+		}, format: "parquet"},
 		{name: "Rust arrow-avro", needs: "arrow-rs", command: program(cache + "/arrow-rs/release/arrow-rs-peer"), format: "parquet"},
 		{name: "DataFusion", needs: "datafusion", command: script("datafusion"), format: "parquet"},
 		{name: "DuckDB", needs: "duckdb", command: script("duckdb"), format: "parquet"},

@@ -3,6 +3,8 @@
     facts.py avro IN.avro FACTS.json        collects the facts, with fastavro
     facts.py judge OUT.parquet FACTS.json   prints a line: right, incomplete or wrong, and why
 
+OUT.parquet is a file, or a directory of parts.
+
 The facts of a column are its numbers of values and nulls, and a CRC-32 of its
 values in order (for text: of the lengths, and of the bytes). The values of an
 array or map are its lengths; its items are separate columns. Types with the same
@@ -11,6 +13,7 @@ A map's entries have no order, so they are sorted by key."""
 
 import json
 import sys
+from glob import glob
 from zlib import crc32
 
 import pyarrow
@@ -119,7 +122,9 @@ def main(command, file, facts):
             json.dump(take(batches(source)[1]), out)
     else:
         with open(facts) as want:
-            print(judge(json.load(want), take(ParquetFile(file).iter_batches(16 << 10))))
+            files = sorted(glob(file + "/part-*")) or [file]
+            source = (b for f in files for b in ParquetFile(f).iter_batches(16 << 10))
+            print(judge(json.load(want), take(source)))
 
 
 main(*sys.argv[1:])
