@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // Concealed replaces a secret in a text.
@@ -14,7 +15,7 @@ const Concealed = "(hidden)"
 // escaped several times, or a header. It also matches a user and password before @ and a
 // host. It does not match a path element that begins with such a name, as the partition
 // directory /token=1 does. But it does match token=1 at the start of a text, and /my-token=1.
-var namedSecret = regexp.MustCompile(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delegation|token|password|secret|signature)["']?\s*(?:=|:|%(?:25)*3d)\s*["']?)[^\s"'&<>(){}\[\],;]+` +
+var namedSecret = lazyregexp.New(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delegation|token|password|secret|signature)["']?\s*(?:=|:|%(?:25)*3d)\s*["']?)[^\s"'&<>(){}\[\],;]+` +
 	`|((?:negotiate|basic|bearer)\s+)[\w+/=.~-]{16,}` +
 	`|(://)[^\s/@]+:[^\s/@]*(@)`)
 

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
-var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
+var scheme = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
 
 // Scheme returns the scheme of a location in lower case, and the text after :// in the
 // location. For a plain path the scheme is empty.

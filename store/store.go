@@ -6,9 +6,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"path"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // Store is one place that holds files. Its methods may be called concurrently. Every
@@ -180,7 +181,7 @@ func Hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
 }
 
-var tempName = regexp.MustCompile(`^\..+\.[0-9a-f]{16}\.tmp$`)
+var tempName = lazyregexp.New(`^\..+\.[0-9a-f]{16}\.tmp$`)
 
 // IsTemp reports whether name, which has no directory, comes from TempName. If the run that
 // made the file has ended, nothing needs the file any more.

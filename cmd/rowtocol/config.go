@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -69,7 +69,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 }
 
 // aboutFlag finds the flag at the start of a message.
-var aboutFlag = regexp.MustCompile("^--([a-z-]+)")
+var aboutFlag = lazyregexp.New("^--([a-z-]+)")
 
 // withOrigin adds the value of a flag, and the origin of the value, to an error about the
 // flag. It adds nothing that the message already has.

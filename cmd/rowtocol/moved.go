@@ -1,11 +1,11 @@
 package main
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -16,7 +16,7 @@ func addMoved(flags *pflag.FlagSet, moved *[]string) {
 }
 
 // newPlace matches the start of a pair's second path: paths may contain =.
-var newPlace = regexp.MustCompile(`=(/|[A-Za-z][A-Za-z0-9+.-]*:/)`)
+var newPlace = lazyregexp.New(`=(/|[A-Za-z][A-Za-z0-9+.-]*:/)`)
 
 // moves returns the pairs of --moved, with locations in the form of documents. It does not
 // change an old location that cannot be reached.

@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // byteSize is a flag value in bytes, written "64MiB".
@@ -51,7 +52,7 @@ func (s *byteSize) Set(text string) error {
 }
 
 // looseSize matches common spellings of a size.
-var looseSize = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT])[iI]?[bB]?\s*$`)
+var looseSize = lazyregexp.New(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT])[iI]?[bB]?\s*$`)
 
 // likelySize returns the right spelling of a misspelt size, or "" if it is unclear.
 func likelySize(text string) string {

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -26,9 +27,10 @@ var (
 	pageCSS string
 	//go:embed page.js
 	pageJS string
-
-	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 )
+
+// pageTemplate is parsed at its first use, because few runs need it.
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageHTML)) })
 
 // page is the data of the template. The template escapes all of it, except the
 // style and the script of the package.
@@ -78,7 +80,7 @@ func (f *Figures) HTML(w io.Writer, place string) error {
 			p.Other = append(p.Other, m)
 		}
 	}
-	return pageTemplate.Execute(w, p)
+	return pageTemplate().Execute(w, p)
 }
 
 // policySource returns the source of an inline text for a content security policy.

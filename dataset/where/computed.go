@@ -3,7 +3,6 @@ package where
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // computed is an operand that the expression library computes from fields.
@@ -254,8 +254,8 @@ func (c *computed) value(row int) value {
 // bareDate matches a date without quotes. bareMonth matches a year and a month without quotes
 // that can only be meant as a date.
 var (
-	bareDate  = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$`)
-	bareMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
+	bareDate  = lazyregexp.New(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$`)
+	bareMonth = lazyregexp.New(`^[0-9]{4}-[0-9]{2}$`)
 )
 
 // subtraction returns the error for a date without quotes.

@@ -27,3 +27,12 @@ func (r Regexp) FindStringSubmatch(s string) []string { return r().FindStringSub
 
 // FindStringSubmatchIndex is regexp.Regexp.FindStringSubmatchIndex.
 func (r Regexp) FindStringSubmatchIndex(s string) []int { return r().FindStringSubmatchIndex(s) }
+
+// FindStringIndex is regexp.Regexp.FindStringIndex.
+func (r Regexp) FindStringIndex(s string) []int { return r().FindStringIndex(s) }
+
+// FindSubmatchIndex is regexp.Regexp.FindSubmatchIndex.
+func (r Regexp) FindSubmatchIndex(b []byte) []int { return r().FindSubmatchIndex(b) }
+
+// ReplaceAllString is regexp.Regexp.ReplaceAllString.
+func (r Regexp) ReplaceAllString(s, with string) string { return r().ReplaceAllString(s, with) }

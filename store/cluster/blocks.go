@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -36,7 +36,7 @@ func roundUp(n, unit int64) int64 {
 }
 
 // tooSmall matches a name node's refusal of a block size, with or without that size.
-var tooSmall = regexp.MustCompile(`min-block-size(?:=|\): \d+ < )(\d+)`)
+var tooSmall = lazyregexp.New(`min-block-size(?:=|\): \d+ < )(\d+)`)
 
 // Learn reads the minimum block size from the message of an exception. It reports whether the
 // minimum is above the block size that was asked for. A call with the result of For may then

@@ -9,8 +9,9 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // Conf is a Hadoop client configuration. It does not change once it is made,
@@ -220,7 +221,7 @@ func (c *Conf) String(key, def string) string {
 	return value
 }
 
-var reference = regexp.MustCompile(`\$\{[^}$ ]+\}`)
+var reference = lazyregexp.New(`\$\{[^}$ ]+\}`)
 
 const (
 	maxExpansion = 20      // replacements in one value, as in Hadoop

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -130,7 +130,7 @@ func (e *credentialsError) Is(target error) bool { return target == fs.ErrPermis
 
 // kdcAnswer matches the library's text of a distribution center's answer, with the
 // requested service.
-var kdcAnswer = regexp.MustCompile(`(?:requesting for (\S+): )?KRB Error: (\((\d+)\).*)`)
+var kdcAnswer = lazyregexp.New(`(?:requesting for (\S+): )?KRB Error: (\((\d+)\).*)`)
 
 // ServiceTicket gets a ticket for a service, which the client keeps. The library's exchange obeys no
 // context. When ctx ends, ServiceTicket does not wait for the exchange, which ends by itself, and

@@ -7,11 +7,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/jcmturner/gokrb5/v8/config"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // realms is the content of krb5.conf. The parser of the Kerberos library does not read included
@@ -111,7 +112,7 @@ func (p *profile) parse(name, text string, depth int) error {
 	return nil
 }
 
-var includable = regexp.MustCompile(`^([A-Za-z0-9_-]+|[^.].*\.conf)$`)
+var includable = lazyregexp.New(`^([A-Za-z0-9_-]+|[^.].*\.conf)$`)
 
 // include reads the file, or the files of the directory, of an include line.
 func (p *profile) include(line string, depth int) error {

@@ -2,10 +2,11 @@ package cluster
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // Int returns the value of a key, or def if the key is not set or its value is not a number. 0x
@@ -34,7 +35,7 @@ func (c *Conf) Bool(key string, def bool) bool {
 	return def
 }
 
-var durationValue = regexp.MustCompile(`^(\d+)\s*(ns|us|ms|s|m|h|d)?$`)
+var durationValue = lazyregexp.New(`^(\d+)\s*(ns|us|ms|s|m|h|d)?$`)
 
 var durationUnits = map[string]time.Duration{
 	"ns": time.Nanosecond,
@@ -80,7 +81,7 @@ func (c *Conf) Umask() uint32 {
 	return defaultUmask
 }
 
-var modeClause = regexp.MustCompile(`^([ugoa]*)=([rwx-]*)$`)
+var modeClause = lazyregexp.New(`^([ugoa]*)=([rwx-]*)$`)
 
 // symbolicMode parses u=rwx,g=rx,o= into permission bits. Classes of users without a
 // clause have no permissions.

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"regexp"
 	"strings"
 	"syscall"
 
 	client "github.com/colinmarc/hdfs/v2"
 
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
@@ -76,7 +76,7 @@ func translate(ctx context.Context, se *session, err error) error {
 }
 
 // hiddenClass matches a Java exception in an error's text.
-var hiddenClass = regexp.MustCompile(`\(((?:[a-z]\w*\.)+[A-Z][\w$]*)\)`)
+var hiddenClass = lazyregexp.New(`\(((?:[a-z]\w*\.)+[A-Z][\w$]*)\)`)
 
 // fromText translates errors that the library reduced to text.
 func fromText(err error) error {

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // saslMagic are the first bytes that a client writes if it negotiates.
@@ -46,7 +47,7 @@ func (n *negotiation) inspect(message []byte) (err error) {
 	return err
 }
 
-var offered = regexp.MustCompile(`qop="([^"]*)"`)
+var offered = lazyregexp.New(`qop="([^"]*)"`)
 
 // prefer moves the wanted level to the front of the offer in a message, in place. It returns
 // the level in front, or "" if the message has no offer.
