@@ -185,7 +185,7 @@ func TestTimesComeBack(t *testing.T) {
 // checkBlockBounds checks that the bounds of each block are those of its values.
 func checkBlockBounds(t *testing.T, p *part, col int) {
 	t.Helper()
-	blocks, err := p.Blocks(col)
+	blocks, err := boundedBlocks(p, col)
 	testenv.Must(t, err)
 	name, typ := p.Columns()[col].Name, p.Columns()[col].Type
 	for _, b := range blocks {
