@@ -13,16 +13,17 @@ import (
 // the brackets of arrays: a.b for a[]#b/int.
 type Names struct {
 	what   string
+	all    []string
 	exact  map[string]int
 	simple map[string][]string // names by their simple form
 }
 
 // NewNames returns the names of n columns. what says for errors what the columns are.
 func NewNames(what string, n int, name func(i int) string) *Names {
-	names := &Names{what, make(map[string]int, n), make(map[string][]string, n)}
+	names := &Names{what, make([]string, n), make(map[string]int, n), make(map[string][]string, n)}
 	for i := range n {
 		full := name(i)
-		names.exact[full] = i
+		names.all[i], names.exact[full] = full, i
 		names.simple[simpleName(full)] = append(names.simple[simpleName(full)], full)
 	}
 	return names
@@ -35,12 +36,29 @@ func (n *Names) Find(path string) (int, error) {
 	}
 	switch names := n.simple[path]; len(names) {
 	case 0:
-		return 0, fmt.Errorf("there is no such %s", n.what)
+		return 0, fmt.Errorf("there is no such %s; %s", n.what, n.listed(path))
 	case 1:
 		return n.exact[names[0]], nil
 	default:
 		return 0, fmt.Errorf("it is one of the columns %s", strings.Join(names, ", "))
 	}
+}
+
+// listed returns the first names, as a hint about a path that names no column: those below the
+// path, if there are any.
+func (n *Names) listed(path string) string {
+	const most = 10
+	who, names := "below it are ", slices.DeleteFunc(slices.Clone(n.all), func(name string) bool {
+		simple := simpleName(name)
+		return !strings.HasPrefix(simple, path+".") && !strings.HasPrefix(simple, path+">")
+	})
+	if len(names) == 0 {
+		who, names = "the columns are ", n.all
+	}
+	if len(names) > most {
+		return who + strings.Join(names[:most], ", ") + ", …"
+	}
+	return who + strings.Join(names, ", ")
 }
 
 // FindAll calls use with the index of each column that has a value by its path. The error names

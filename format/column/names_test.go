@@ -1,0 +1,33 @@
+package column
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestNoSuchName checks that the error about a path without a column lists the first columns, or
+// those below the path.
+func TestNoSuchName(t *testing.T) {
+	all := []string{"id", "m>key", "m>value", "a[]#b/int", "r#b", "r#c"}
+	names := NewNames("column", len(all), func(i int) string { return all[i] })
+	many := NewNames("column", 11, func(i int) string { return fmt.Sprintf("c%d", i) })
+	for _, tt := range []struct {
+		names      *Names
+		path, want string
+	}{
+		{names, "ID", "there is no such column; the columns are id, m>key, m>value, a[]#b/int, r#b, r#c"},
+		{names, "m", "there is no such column; below it are m>key, m>value"},
+		{names, "r", "there is no such column; below it are r#b, r#c"},
+		{names, "a", "there is no such column; below it are a[]#b/int"},
+		{many, "c", "there is no such column; the columns are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, …"},
+	} {
+		if _, err := tt.names.Find(tt.path); err == nil || err.Error() != tt.want {
+			t.Errorf("%s: got %v, want %s", tt.path, err, tt.want)
+		}
+	}
+	err := names.FindAll("--x", map[string]string{"id": "1", "ix": "2"}, func(int, string) {})
+	if err == nil || !strings.HasPrefix(err.Error(), "--x ix=2: there is no such column; ") {
+		t.Errorf("got %v", err)
+	}
+}
