@@ -109,8 +109,9 @@ func (d *Destination) readKept(ctx context.Context) (all []Leftover, err error) 
 		if err != nil {
 			return nil, err
 		}
-		l := Leftover{Name: d.relative(info.Path), What: keptOutput, Changed: info.ModTime.UTC()}
+		l := Leftover{Name: d.relative(info.Path), What: damagedKept, Changed: info.ModTime.UTC()}
 		if k != nil {
+			l.What = keptOutput
 			l.Until = l.Changed.Add(k.For())
 			for _, f := range k.Files() {
 				l.Bytes += f.Bytes

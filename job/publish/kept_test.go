@@ -215,6 +215,8 @@ func TestUnreadableKeptDocument(t *testing.T) {
 			testenv.Must(t, change(text, file))
 			if s := mustStatus(t, d); len(s.Kept)+len(s.Debris) == 0 || len(s.Foreign) > 0 {
 				t.Errorf("%+v", s)
+			} else if len(s.Kept) > 0 && (s.Kept[0].What != damagedKept || !s.Kept[0].Until.IsZero()) {
+				t.Errorf("a document that keeps nothing: %+v", s.Kept[0])
 			}
 			claimAndRelease(t, d)
 			wantOnlyOutput(t, d.st, d.path)

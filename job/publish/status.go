@@ -87,6 +87,7 @@ const (
 	trash             = "remains of a removal"
 	deadWork          = "tasks of a plan that was published, or is outdated"
 	keptOutput        = "replaced output, whose files stay for readers"
+	damagedKept       = "damaged document of a replaced output, which the next run removes with the files"
 )
 
 // statusTries is how often Status reads a destination whose lock changes hands.
