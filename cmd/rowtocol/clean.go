@@ -180,18 +180,19 @@ func (f *cleanCommand) printCleaned(c *cleaned) {
 		f.printf("%s: nothing %s\n", c.Dest, verb)
 	} else {
 		f.printf("%s: %s %s, %s\n", c.Dest, plural(len(c.Removed), "leftover"), verb, human(c.Bytes))
-		f.printRemovable(c.Removed)
+		f.printRemovable(c.Removed, c.DryRun)
 	}
 	if len(c.Kept) > 0 {
 		f.printf("kept for now:\n")
-		f.printRemovable(c.Kept)
+		f.printRemovable(c.Kept, true)
 	}
 }
 
-func (a *app) printRemovable(all []removable) {
+// printRemovable prints leftovers, and when they can be removed if they are still there.
+func (a *app) printRemovable(all []removable, there bool) {
 	for _, r := range all {
 		a.printf("  %8s  %s: %s, changed %s", human(r.Bytes), r.Name, r.What, timeText(r.Changed))
-		if r.From.IsZero() {
+		if !there || r.From.IsZero() {
 			a.printf("\n")
 		} else {
 			a.printf("; clean removes it from %s on\n", timeText(r.From))

@@ -46,7 +46,7 @@ func (f *statusCommand) printStatus(r *statusOf) {
 	}
 	if len(r.Kept) > 0 {
 		f.printf("\nreplaced outputs, whose files stay for a time:\n")
-		f.printRemovable(r.Kept)
+		f.printRemovable(r.Kept, true)
 	}
 	if r.Damage != "" {
 		f.printf("\ndamaged: %s\n", r.Damage)
