@@ -50,7 +50,7 @@ func (s *Shredder) copyInvalid(buf *column.Buffer, p int, value []byte, end int)
 	switch s.invalid {
 	//guard: refuses a string that the format cannot hold
 	case column.RefuseInvalid:
-		return s.fail(damage.Unsupported, p, "a string is not UTF-8, which the format requires")
+		return s.fail(damage.Unsupported, p, "a string is not UTF-8, which the format requires; --invalid-utf8 replace changes it, and with bytes in place of string, --schema keeps it")
 	case column.ReplaceInvalid:
 		appendReplaced(buf, value)
 	default:

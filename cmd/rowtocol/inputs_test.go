@@ -326,7 +326,7 @@ func TestFormatRequiresUTF8(t *testing.T) {
 	write(t, dir+"/a.avro", file.Bytes())
 	for _, args := range [][]string{nil, {"--on-damage", "skip"}} {
 		rowtocol(t, dir, nil, append([]string{"convert", "--format", "parquet", "a.avro", "out"}, args...)...).
-			want(t, 3, "a.avro", "row 1", "name", "a string is not UTF-8, which the format requires")
+			want(t, 3, "a.avro", "row 1", "name", "a string is not UTF-8, which the format requires; --invalid-utf8 replace", "--schema")
 	}
 	rowtocol(t, dir, nil, "convert", "a.avro", "trevni").want(t, 0, "UTF-8")
 }
