@@ -41,7 +41,7 @@ func (adapter) Choices() []format.Choice {
 		},
 		{
 			Name: optionInvalidUTF8, Values: invalidUTF8Names, Default: invalidUTF8Names[0],
-			Usage: "what to do about strings that are not UTF-8: `refuse` them, or replace each run of invalid bytes by U+FFFD and count the strings",
+			Usage: "`what` to do about strings that are not UTF-8: refuse them, or replace each run of invalid bytes by U+FFFD and count the strings",
 		},
 		{
 			Name: optionSortedBy, Repeatable: true,
@@ -68,6 +68,9 @@ func (adapter) Describe(options json.RawMessage) string {
 		return "unknown options"
 	}
 	text := "compression " + o.compression()
+	if n := len(o.Encodings); n > 0 {
+		text += fmt.Sprintf(", encodings of columns: %d", n)
+	}
 	if o.PageVersion > 1 {
 		text += fmt.Sprintf(", pages of version %d", o.PageVersion)
 	}

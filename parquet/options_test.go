@@ -59,8 +59,9 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for doc, want := range map[string]string{
-		`{"compression":"gzip"}`: "compression gzip",
-		`{"page_version":2}`:     "compression snappy, pages of version 2",
+		`{"compression":"gzip"}`:                "compression gzip",
+		`{"page_version":2}`:                    "compression snappy, pages of version 2",
+		`{"encodings":{"a":"rle","b":"plain"}}`: "compression snappy, encodings of columns: 2",
 	} {
 		if got := Format.Describe([]byte(doc)); got != want {
 			t.Errorf("%s is described as %q", doc, got)
