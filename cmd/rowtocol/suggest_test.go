@@ -47,7 +47,7 @@ func TestSuggestions(t *testing.T) {
 		{"cat --workers 1e9 out", "", `--workers: "1e9" is not a whole number (see rowtocol cat --help)`},
 		{"cat --limit 99999999999999999999 out", "", `--limit: "99999999999999999999" is too large a number`},
 		{"cat --json=maybe out", "", `--json: "maybe" is neither true nor false`},
-		{"cat --store-retry 15 out", "", `--store-retry: "15" is not a duration; write durations like 90s, 10m`},
+		{"cat --store-retry 15 out", "", `--store-retry: "15" is not a duration; write durations like 90s, 10m, 24h`},
 		{"task --plan p --task x", "", `--task: "x" is not a whole number`},
 		{"cat --memory 1.5 out", "", `--memory: "1.5" is not a whole number of bytes`},
 		{"cat", "", "cat cannot run with 0 arguments; usage: rowtocol cat"},
