@@ -102,15 +102,22 @@ func (p *part) addChunks(meta *parquet.FileMetaData) error {
 		}
 		c.ordered = i < len(meta.ColumnOrders) && isTypeOrder(meta.ColumnOrders[i]) && sameOrder(c.leaf, elements[i])
 		c.sums = sums
-		sums += c.pageCount
-		for _, index := range []section{c.columnIndex, c.offsetIndex, c.filter} {
-			if index.size > 0 {
-				sums++
-			}
-		}
+		sums += c.checksumsOf(c.columnIndex, c.offsetIndex, c.filter)
 	}
 	p.chooseLengths()
 	return p.checkSums(sums)
+}
+
+// checksumsOf returns how many checksums the pages of the chunk and those of the sections that it
+// has take in the table.
+func (c *partChunk) checksumsOf(sections ...section) int {
+	n := c.pageCount
+	for _, s := range sections {
+		if s.size > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // chooseLengths chooses, for each column that has only lengths and columns below it, the leaf
@@ -303,7 +310,7 @@ func (p *part) readIndex(c *partChunk, kind tableKind, sum int, v any, reserved 
 		s, what = c.offsetIndex, "offset index"
 	}
 	if err := reserved.Reserve(s.size); err != nil {
-		return fmt.Errorf("%s: a %s of %d bytes: %w", p.file.Name(), what, s.size, err)
+		return fmt.Errorf("%s: the %s of %d bytes: %w", p.file.Name(), what, s.size, err)
 	}
 	b := make([]byte, s.size)
 	if err := p.readTable(b, s.offset, kind); err != nil {
@@ -345,11 +352,7 @@ func (p *part) readPages(c *partChunk, reserved *column.Reservation) ([]partPage
 		return nil, p.damaged(c, -1, damage.Unsupported, p.footerAt, "the column has no offset index")
 	}
 	index, at := new(parquet.OffsetIndex), c.offsetIndex.offset
-	sum := c.pageCount
-	if c.columnIndex.size > 0 {
-		sum++
-	}
-	if err := p.readIndex(c, offsetIndexes, sum, index, reserved); err != nil {
+	if err := p.readIndex(c, offsetIndexes, c.checksumsOf(c.columnIndex), index, reserved); err != nil {
 		return nil, err
 	}
 	n := len(index.PageLocations)

@@ -100,19 +100,13 @@ func (f *storedFilter) blocks() bloom.SplitBlockFilter { return bloom.MakeSplitB
 func (p *part) readFilter(c *partChunk, reserved *column.Reservation) (*storedFilter, error) {
 	s := c.filter
 	if err := reserved.Reserve(s.size); err != nil {
-		return nil, fmt.Errorf("%s: a Bloom filter of %d bytes: %w", p.file.Name(), s.size, err)
+		return nil, fmt.Errorf("%s: the Bloom filter of %d bytes: %w", p.file.Name(), s.size, err)
 	}
 	b := make([]byte, s.size)
 	if err := damage.ReadFull(p.file, b, s.offset, p.file.Name()); err != nil {
 		return nil, err
 	}
-	sum := c.pageCount
-	for _, index := range []section{c.columnIndex, c.offsetIndex} {
-		if index.size > 0 {
-			sum++
-		}
-	}
-	if err := p.checkSealed(c, sum, b, s.offset, "Bloom filter"); err != nil {
+	if err := p.checkSealed(c, c.checksumsOf(c.columnIndex, c.offsetIndex), b, s.offset, "Bloom filter"); err != nil {
 		return nil, err
 	}
 	h := new(parquet.BloomFilterHeader)
