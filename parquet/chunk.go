@@ -108,8 +108,8 @@ func (p *part) addChunks(meta *parquet.FileMetaData) error {
 	return p.checkSums(sums)
 }
 
-// checksumsOf returns how many checksums the pages of the chunk and those of the sections that it
-// has take in the table.
+// checksumsOf returns the number of checksums of the chunk's pages, and of those sections that the
+// file has.
 func (c *partChunk) checksumsOf(sections ...section) int {
 	n := c.pageCount
 	for _, s := range sections {

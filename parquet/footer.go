@@ -140,11 +140,7 @@ func (g *rowGroup) finishChunks(a *assembly, rows int64) error {
 func (c *groupColumn) dictionaryPage() (page []byte, raw int64, sum uint32, err error) {
 	body := c.dictionary.table.appendPlain(nil, c.words)
 	if c.filter != nil {
-		width := c.kind.width()
-		if c.kind == fixed {
-			width = c.size
-		}
-		c.filter.insert(appendHashes(nil, body, width))
+		c.filter.insert(appendHashes(nil, body, c.width()))
 	}
 	stored, err := compress(nil, c.codec, body)
 	if err != nil {

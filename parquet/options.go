@@ -130,11 +130,11 @@ func (o *options) validate() error {
 	if o.PageVersion != 0 {
 		check(optionPageVersion, "", strconv.Itoa(o.PageVersion), pageVersions)
 	}
-	if _, ok := timesNamed(o.Times); !ok {
-		errs = append(errs, fmt.Errorf("--%s %q is not one of %s", optionTimes, o.Times, strings.Join(timesNames, ", ")))
+	if o.Times != "" {
+		check(optionTimes, "", o.Times, timesNames)
 	}
-	if o.InvalidUTF8 != "" && !slices.Contains(invalidUTF8Names, o.InvalidUTF8) {
-		errs = append(errs, fmt.Errorf("--%s %q is not one of %s", optionInvalidUTF8, o.InvalidUTF8, strings.Join(invalidUTF8Names, ", ")))
+	if o.InvalidUTF8 != "" {
+		check(optionInvalidUTF8, "", o.InvalidUTF8, invalidUTF8Names)
 	}
 	return errors.Join(errs...)
 }
@@ -167,6 +167,7 @@ type leafOptions struct {
 	// encoding is that of the values; RLEDictionary if they have a dictionary until it ends.
 	encoding    format.Encoding
 	pageVersion int
+	filtered    bool // the leaf has a Bloom filter
 }
 
 // leaves returns the options of all leaves. The error names all options that do not fit the
@@ -175,9 +176,9 @@ func (o *options) leaves(leaves []leaf) ([]leafOptions, error) {
 	codec, _ := codecNamed(o.compression()) // validate checked the names
 	all := make([]leafOptions, len(leaves))
 	for i := range all {
-		all[i] = leafOptions{codec, kindOf(&leaves[i]).encodings()[0], max(o.PageVersion, 1)}
+		all[i] = leafOptions{codec: codec, encoding: kindOf(&leaves[i]).encodings()[0], pageVersion: max(o.PageVersion, 1)}
 	}
-	if len(o.Compressions)+len(o.Encodings) == 0 {
+	if len(o.Compressions)+len(o.Encodings)+len(o.BloomFilters) == 0 {
 		return all, nil
 	}
 	names := column.NewNames("column with values", len(leaves), func(i int) string { return leaves[i].Name })
@@ -192,7 +193,17 @@ func (o *options) leaves(leaves []leaf) ([]leafOptions, error) {
 				optionEncoding, l.Name, l.physical, strings.Join(encodingNames(fit), ", ")))
 		}
 	})
-	return all, errors.Join(append(errs, err)...)
+	errs = append(errs, err)
+	for _, path := range o.BloomFilters {
+		i, err := names.Find(path)
+		if err == nil {
+			all[i].filtered, err = true, filterable(&leaves[i])
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("parquet: --%s %s: %w", optionFilter, path, err))
+		}
+	}
+	return all, errors.Join(errs...)
 }
 
 // sorting returns the columns by which rows ascend. The error names the field that cannot be one.
@@ -220,27 +231,6 @@ func (l *leaf) unsortable() string {
 		return "Parquet does not order decimals of more than 38 digits as numbers"
 	}
 	return ""
-}
-
-// filtered reports for each leaf whether it has a Bloom filter. The error names all options that
-// do not fit the columns.
-func (o *options) filtered(leaves []leaf) ([]bool, error) {
-	all := make([]bool, len(leaves))
-	if len(o.BloomFilters) == 0 {
-		return all, nil
-	}
-	var errs []error
-	names := column.NewNames("column with values", len(leaves), func(i int) string { return leaves[i].Name })
-	for _, path := range o.BloomFilters {
-		i, err := names.Find(path)
-		if err == nil {
-			all[i], err = true, filterable(&leaves[i])
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("parquet: --%s %s: %w", optionFilter, path, err))
-		}
-	}
-	return all, errors.Join(errs...)
 }
 
 // filterable returns an error if a column cannot have a Bloom filter.

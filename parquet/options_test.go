@@ -141,7 +141,7 @@ func TestFilterOptions(t *testing.T) {
 		testenv.Must(t, err)
 		o, err := parseOptions(doc)
 		testenv.Must(t, err)
-		filtered, err := o.filtered(tree.leaves)
+		leaves, err := o.leaves(tree.leaves)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%q: got the error %v, want %q", tt.chosen, err, tt.err)
@@ -150,8 +150,8 @@ func TestFilterOptions(t *testing.T) {
 		}
 		testenv.Must(t, err)
 		for i, l := range tree.leaves {
-			if want := strings.Contains(" "+tt.chosen+" ", " "+l.Name+" "); filtered[i] != want && l.Name != "i/int" {
-				t.Errorf("%q: column %s has a filter: %v", tt.chosen, l.Name, filtered[i])
+			if want := strings.Contains(" "+tt.chosen+" ", " "+l.Name+" "); leaves[i].filtered != want && l.Name != "i/int" {
+				t.Errorf("%q: column %s has a filter: %v", tt.chosen, l.Name, leaves[i].filtered)
 			}
 		}
 	}

@@ -79,10 +79,6 @@ func newRowGroup(o *options, f *file, cols []column.Column, blockSize int) (*row
 	if err != nil {
 		return nil, err
 	}
-	filtered, err := o.filtered(t.leaves)
-	if err != nil {
-		return nil, err
-	}
 	g := &rowGroup{
 		file: f, sorting: sorting, columns: make([]groupColumn, len(t.leaves)), columnOf: make([]int, len(cols)),
 		begunRows: make([]int64, len(cols)), endedRows: make([]int64, len(cols)), growth: 1,
@@ -93,7 +89,7 @@ func newRowGroup(o *options, f *file, cols []column.Column, blockSize int) (*row
 	limit := dictionaryLimit(len(cols), blockSize)
 	for i := range g.columns {
 		c := &g.columns[i]
-		if filtered[i] {
+		if leaves[i].filtered {
 			c.filter = &filter{limit: filterLimit(len(o.BloomFilters), blockSize)}
 		}
 		c.symbols = f.symbolsOf(&t.leaves[i])
