@@ -203,7 +203,7 @@ func TestSmallFiles(t *testing.T) {
 		{expanded, 64, "schema --shredded", true},
 		{expanded, 16, "schema --shredded", false},
 		{symbols, 128, "cat --to arrow", true},
-		{symbols, 512, "cat --to parquet", false},
+		{symbols, 128, "cat --to parquet", true},
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", tt.in.name, tt.args, tt.memory), func(t *testing.T) {
 			args := append(strings.Fields(tt.args), filepath.Join(tt.in.files(t), "a.avro"))
