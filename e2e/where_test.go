@@ -52,6 +52,23 @@ func TestFiltersOfEngines(t *testing.T) {
 	}
 }
 
+// TestBoundsBesideNaN selects rows of a Parquet file of pyarrow. Its bounds leave out NaN, but
+// conditions that are true of NaN must find it.
+func TestBoundsBesideNaN(t *testing.T) {
+	file := t.TempDir() + "/nan.parquet"
+	python(t, "filters.py", "nan", file)
+	run(t, "verify", file).want(t, 0)
+	const all, nans = "200\n", "4\n"
+	for condition, want := range map[string]string{
+		"d <> 1": nans, "d <> d": nans, "not (d < 2)": nans, "not (d >= 1)": nans, "d not in (1, 2)": nans, "d <> 2": all, "not (d > 1)": all,
+		"d = 1": "196\n", "d > 1": "0\n",
+	} {
+		if got := run(t, "count", "--where", condition, file).want(t, 0).stdout; got != want {
+			t.Errorf("%s: %q rows, want %q", condition, got, want)
+		}
+	}
+}
+
 // selectIDs returns, as JSON, the ids of the rows that meet each condition of a file.
 func selectIDs(t *testing.T, columns, conditions string) []byte {
 	t.Helper()

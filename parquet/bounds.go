@@ -251,7 +251,7 @@ func increaseText(dst []byte, n int) ([]byte, bool) {
 }
 
 // appendNumberBounds appends the least and the greatest of plain values. There is at least
-// one. ok is false if none is a number.
+// one. ok is false if one of them is NaN: engines skip rows with NaN by bounds that leave it out.
 func appendNumberBounds(dst []byte, o order, plain []byte) (_ []byte, ok bool) {
 	switch o {
 	case orderInt32:
@@ -280,15 +280,15 @@ func appendFloatBounds(dst, plain []byte) (_ []byte, ok bool) {
 	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
 	for ; len(plain) >= 4; plain = plain[4:] {
 		v := float32At(plain)
-		if v < low { // false if v is not a number
+		if v < low {
 			low = v
 		}
-		if v > high {
+		if !(v <= high) {
+			if v != v {
+				return dst, false
+			}
 			high = v
 		}
-	}
-	if low > high {
-		return dst, false
 	}
 	if low == 0 {
 		low = float32(math.Copysign(0, -1)) // readers may order -0.0 before 0.0
@@ -304,15 +304,15 @@ func appendDoubleBounds(dst, plain []byte) (_ []byte, ok bool) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for ; len(plain) >= 8; plain = plain[8:] {
 		v := float64At(plain)
-		if v < low { // false if v is not a number
+		if v < low {
 			low = v
 		}
-		if v > high {
+		if !(v <= high) {
+			if v != v {
+				return dst, false
+			}
 			high = v
 		}
-	}
-	if low > high {
-		return dst, false
 	}
 	if low == 0 {
 		low = math.Copysign(0, -1) // readers may order -0.0 before 0.0

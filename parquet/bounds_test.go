@@ -88,7 +88,7 @@ func TestCompareSigned(t *testing.T) {
 	}
 }
 
-// Bounds of floating-point numbers leave out NaN, and tell zeros apart.
+// Floating-point numbers among which is NaN have no bounds. The bounds of others tell zeros apart.
 func TestFloatBounds(t *testing.T) {
 	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
 	for _, tt := range []struct {
@@ -96,12 +96,15 @@ func TestFloatBounds(t *testing.T) {
 		min, max float64
 		none     bool
 	}{
-		{values: []float64{1, nan, -2}, min: -2, max: 1},
+		{values: []float64{1, -2}, min: -2, max: 1},
 		{values: []float64{nan}, none: true},
+		{values: []float64{nan, 1}, none: true},
+		{values: []float64{1, -2, -nan}, none: true},
 		{values: []float64{0}, min: zero, max: 0},
 		{values: []float64{zero}, min: zero, max: 0},
 		{values: []float64{inf, inf}, min: inf, max: inf},
-		{values: []float64{-inf, nan}, min: -inf, max: -inf},
+		{values: []float64{-inf, -inf}, min: -inf, max: -inf},
+		{values: []float64{inf, nan, inf}, none: true},
 		{values: []float64{zero, 3}, min: zero, max: 3},
 	} {
 		var doubles, floats []byte

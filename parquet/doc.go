@@ -105,7 +105,9 @@
 // # Bounds
 //
 // Bounds of pages and chunks are in the indexes and in the footer. Strings are cut to 64
-// bytes. NaN does not count: a page of only NaN has no bounds, and its chunk no column index.
+// bytes. A page with NaN has no bounds, and its chunk has neither bounds nor a column index:
+// engines that order NaN among numbers, or forget it, would skip rows by bounds that leave it out.
+// The reader accepts such bounds of other writers, because no condition takes NaN for a number.
 // A zero that is a least value is -0.0, one that is a greatest value is 0.0. Strings and bytes
 // compare as unsigned bytes, decimals as numbers. A column index also counts the nulls of each
 // page. Bounds and counts hold for all values in the rows of a page, so conditions skip pages

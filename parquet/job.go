@@ -45,8 +45,6 @@ type pageEntry struct {
 	// min and max are the bytes of the bounds, or -1 for those that are not known.
 	min, max int8
 	coded    bool
-	// unordered is set if no value is a number, so that a page with values has no bounds.
-	unordered bool
 }
 
 // begin makes j the job of a block. j keeps its memory.

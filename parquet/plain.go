@@ -156,12 +156,10 @@ func (j *encodeJob) addNumberBounds(plain []byte) {
 		return
 	}
 	var ok bool
-	if j.bounds, ok = appendNumberBounds(j.bounds, j.c.order, plain); !ok {
-		e.unordered = true
-		return
+	if j.bounds, ok = appendNumberBounds(j.bounds, j.c.order, plain); ok {
+		e.min = int8((len(j.bounds) - at) / 2)
+		e.max = e.min
 	}
-	e.min = int8((len(j.bounds) - at) / 2)
-	e.max = e.min
 }
 
 func (j *encodeJob) addTextBounds(b *textBounds) {

@@ -59,7 +59,7 @@ func (c *groupColumn) chunkBounds() (least, most []byte) {
 	for i, r := 0, c.boundReader(); i < len(c.pages); i++ {
 		p := &c.pages[i]
 		low, high := r.next(p)
-		if p.nulls == p.entries || p.unordered {
+		if p.nulls == p.entries {
 			continue
 		}
 		noLeast, noMost = noLeast || low == nil, noMost || high == nil

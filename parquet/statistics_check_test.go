@@ -70,13 +70,12 @@ func (c *judgedChunk) check(m *pq.ColumnMetaData, index *pq.ColumnIndex, offsets
 	}
 	c.checkSizes(&m.SizeStatistics)
 	pages := c.pages(offsets)
-	// Whether there must be an index, and bounds of the chunk.
-	due, known, indexed := true, true, len(index.NullPages) > 0
+	// Whether there must be an index, and bounds of the chunk if it has values.
+	due, indexed := true, len(index.NullPages) > 0
 	for k, page := range pages {
 		values, nulls := present(page)
 		bounded := c.bounded(values)
 		due = due && (len(values) == 0 || bounded)
-		known = known && (c.numbers(values) == nil || bounded)
 		if !indexed {
 			continue
 		}
@@ -96,7 +95,7 @@ func (c *judgedChunk) check(m *pq.ColumnMetaData, index *pq.ColumnIndex, offsets
 	if m.Statistics.NullCount != nulls {
 		c.Errorf("column %s: %d nulls, want %d", c.name, m.Statistics.NullCount, nulls)
 	}
-	if known && c.numbers(values) != nil && (m.Statistics.MinValue == nil || m.Statistics.MaxValue == nil) {
+	if due && values != nil && (m.Statistics.MinValue == nil || m.Statistics.MaxValue == nil) {
 		c.Errorf("column %s: no bounds of the chunk", c.name)
 	}
 	c.checkBounds("chunk", values, &m.Statistics, due && indexed)
@@ -173,15 +172,8 @@ func present(entries []levelEntry) (values [][]byte, nulls int64) {
 	return values, nulls
 }
 
-// numbers returns the values without NaN, which has no place in the order of values.
-func (c *judgedChunk) numbers(values [][]byte) (some [][]byte) {
-	for _, v := range values {
-		if x := c.float(v); x == x {
-			some = append(some, v)
-		}
-	}
-	return some
-}
+// isNaN reports whether a value is NaN, which has no place in the order of values.
+func (c *judgedChunk) isNaN(v []byte) bool { return math.IsNaN(c.float(v)) }
 
 // float returns the value of a FLOAT or a DOUBLE, and else 1.
 func (c *judgedChunk) float(v []byte) float64 {
@@ -218,18 +210,17 @@ func twosComplement(b []byte) *big.Int {
 	return v
 }
 
-// extremes returns the least and the greatest of numbers.
-func (c *judgedChunk) extremes(numbers [][]byte) (least, most []byte) {
-	return slices.MinFunc(numbers, c.compare), slices.MaxFunc(numbers, c.compare)
+// extremes returns the least and the greatest of values.
+func (c *judgedChunk) extremes(values [][]byte) (least, most []byte) {
+	return slices.MinFunc(values, c.compare), slices.MaxFunc(values, c.compare)
 }
 
 // bounded reports whether a page of values must have both bounds.
 func (c *judgedChunk) bounded(values [][]byte) bool {
-	numbers := c.numbers(values)
-	if len(numbers) == 0 {
+	if len(values) == 0 || slices.ContainsFunc(values, c.isNaN) {
 		return false
 	}
-	least, most := c.extremes(numbers)
+	least, most := c.extremes(values)
 	if max(len(least), len(most)) <= 64 {
 		return true
 	}
@@ -245,14 +236,13 @@ func (c *judgedChunk) bounded(values [][]byte) bool {
 // value, and a longer one is cut.
 func (c *judgedChunk) checkBounds(where string, values [][]byte, s *pq.Statistics, exact bool) {
 	c.Helper()
-	numbers := c.numbers(values)
-	if len(numbers) == 0 {
+	if len(values) == 0 || slices.ContainsFunc(values, c.isNaN) {
 		if len(s.MinValue) > 0 || len(s.MaxValue) > 0 {
-			c.Errorf("column %s, %s: bounds %x and %x of no values", c.name, where, s.MinValue, s.MaxValue)
+			c.Errorf("column %s, %s: bounds %x and %x of no values, or of NaN", c.name, where, s.MinValue, s.MaxValue)
 		}
 		return
 	}
-	least, most := c.extremes(numbers)
+	least, most := c.extremes(values)
 	if s.MinValue != nil && !c.isLeast(s.MinValue, least, exact) {
 		c.Errorf("column %s, %s: the least value is %x, and its bound %x", c.name, where, least, s.MinValue)
 	}

@@ -117,9 +117,13 @@ func numberOf[T int32 | int64](r *rand.Rand, tide, i int) T {
 }
 
 func floatOf(r *rand.Rand, tide, i int) float64 {
+	// NaN is only in the last rows, so that some columns have bounds.
+	if i >= 1000 && (tide == nanTide || tide == wildTide && r.IntN(10) == 0) {
+		return math.Float64frombits(math.Float64bits(math.NaN()) | uint64(r.IntN(2))<<63)
+	}
 	switch tide {
 	case nanTide:
-		return math.Float64frombits(math.Float64bits(math.NaN()) | uint64(r.IntN(2))<<63)
+		return -7
 	case zeroTide:
 		return math.Copysign(0, float64(r.IntN(2)-1))
 	case risingTide:
@@ -128,8 +132,8 @@ func floatOf(r *rand.Rand, tide, i int) float64 {
 		return -float64(i)
 	}
 	return []float64{
-		math.NaN(), 0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 1e-44, -1e-44, math.MaxFloat32, -math.MaxFloat32, 0.5, r.NormFloat64(),
-	}[r.IntN(11)]
+		0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 1e-44, -1e-44, math.MaxFloat32, -math.MaxFloat32, 0.5, r.NormFloat64(),
+	}[r.IntN(10)]
 }
 
 // wordOf returns a word made of parts, often with more than 64 bytes.

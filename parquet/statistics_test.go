@@ -34,13 +34,13 @@ func appendDouble(dst []byte, v float64) []byte {
 func TestOddStatistics(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[
 		{"name":"s","type":"string"},{"name":"b","type":"bytes"},
-		{"name":"d","type":"double"},{"name":"f","type":["null","float"]},
+		{"name":"d","type":"double"},{"name":"f","type":["null","float"]},{"name":"nan","type":"double"},
 		{"name":"m","type":{"type":"bytes","logicalType":"decimal","precision":20,"scale":2}},
 		{"name":"x","type":{"type":"fixed","name":"X","size":3,"logicalType":"decimal","precision":5,"scale":0}},
 		{"name":"e","type":{"type":"enum","name":"E","symbols":["zz","é","a"]}},
 		{"name":"n","type":"null"},{"name":"t","type":"boolean"}]}`
 	r := rand.New(rand.NewPCG(3, 4))
-	doubles := []float64{math.NaN(), 0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 1.5, -7}
+	doubles := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 1.5, -7}
 	prefixes := []string{"", "é", strings.Repeat("a", 63), strings.Repeat("a", 70), strings.Repeat("\U0010ffff", 20), strings.Repeat("é", 40)}
 	var rows [][]byte
 	for range 4000 {
@@ -52,6 +52,7 @@ func TestOddStatistics(t *testing.T) {
 		} else {
 			row = binary.LittleEndian.AppendUint32(append(row, 2), math.Float32bits(float32(doubles[r.IntN(len(doubles))])))
 		}
+		row = appendDouble(row, append(doubles, math.NaN())[r.IntN(len(doubles)+1)])
 		number := make([]byte, 1+r.IntN(8))
 		for i := range number {
 			number[i] = byte(r.Uint32())
@@ -66,7 +67,9 @@ func TestOddStatistics(t *testing.T) {
 		checkFile(t, schema, rows, file)
 		for i, c := range openByOther(t, file).Metadata().RowGroups[0].Columns {
 			s := &c.MetaData.Statistics
-			if path := c.MetaData.PathInSchema[0]; (s.MinValue == nil) != (path == "n") || (s.MaxValue == nil) != (path == "n" || path == "s" || path == "b") {
+			path := c.MetaData.PathInSchema[0]
+			none := path == "n" || path == "nan"
+			if (s.MinValue == nil) != none || (s.MaxValue == nil) != (none || path == "s" || path == "b") {
 				t.Errorf("column %d, %s: bounds %x and %x", i, path, s.MinValue, s.MaxValue)
 			}
 		}
@@ -84,14 +87,15 @@ func TestEmptyBounds(t *testing.T) {
 	}
 }
 
-// A page whose values all are not numbers leaves its column chunk without a column index.
+// One NaN leaves a column chunk without bounds and without a column index: engines would skip
+// it by bounds that leave it out.
 func TestNaNPage(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"d","type":"double"},{"name":"e","type":"double"}]}`
 	var rows [][]byte
 	for i := range 100 {
-		v := math.NaN()
-		if i >= 50 {
-			v = float64(i)
+		v := 1.0
+		if i == 50 {
+			v = math.NaN()
 		}
 		rows = append(rows, appendDouble(appendDouble(nil, v), float64(i)))
 	}
@@ -101,7 +105,7 @@ func TestNaNPage(t *testing.T) {
 		if (c.ColumnIndexLength == 0) != (i == 0) || c.OffsetIndexLength == 0 {
 			t.Errorf("column %d: indexes of %d and %d bytes", i, c.ColumnIndexLength, c.OffsetIndexLength)
 		}
-		if s := &c.MetaData.Statistics; float64At(s.MinValue) != float64(50*(1-i)) || float64At(s.MaxValue) != 99 {
+		if s := &c.MetaData.Statistics; (s.MinValue == nil) != (i == 0) || (s.MaxValue == nil) != (i == 0) {
 			t.Errorf("column %d: bounds %x and %x", i, s.MinValue, s.MaxValue)
 		}
 	}

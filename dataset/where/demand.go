@@ -53,7 +53,8 @@ func appendDemands(d []Demand, c condition) []Demand {
 }
 
 // Excludes reports whether no row of a block of the column meets the demand. Numbers are ordered
-// by value, with NaN last, and texts by their bytes, as in a column's index.
+// by value, with NaN last, and texts by their bytes, as in a column's index. Bounds may also leave
+// out NaN: a demand that NaN meets excludes no block by them.
 func (d *Demand) Excludes(k *format.Block) bool {
 	if c, ok := d.test.(isNull); ok && !c.not {
 		return k.Presence == format.OnlyValues

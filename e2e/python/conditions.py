@@ -9,8 +9,7 @@ file or files, and compares with rowtocol's answers to the first.
 
 Where the two differ on purpose, the SQL expresses rowtocol's meaning: NaN is
 unequal to all and has no order, while in DuckDB it is the greatest number and
-equals itself. Where all numbers of a part are equal, DuckDB does not look for NaN
-beside them, unless it is asked to. Integers compare with doubles exactly, and 64-bit integers wrap.
+equals itself. Integers compare with doubles exactly, and 64-bit integers wrap.
 """
 
 import datetime as dt
@@ -181,10 +180,9 @@ class Conditions(Make):
             no = self.one(["", self.word("not") + " "])
             a, b = ", ".join(a for a, _ in some), ", ".join(b for _, b in some)
             brackets = self.one(["({})", "[{}]"]).format(a)
-            more = f" AND {number}" if nan and "NULL" not in b else ""
-            return f"{ours} {no}{self.word('in')} {brackets}", f"({'NOT' if no else ''} ({sql} IN ({b}){more}))"
+            return f"{ours} {no}{self.word('in')} {brackets}", f"({'NOT' if no else ''} ({sql} IN ({b})))"
         (o, p), (a, x) = self.operator(order), self.one(literals)
-        more = f" OR isnan({sql})" if nan and p == "<>" else f" AND {number}" if nan else ""
+        more = f" AND {number}" if p in (">", ">=") else ""
         if kind == 2:
             mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(o, o)
             return f"{a} {mirrored} {ours}", f"({sql} {p} {x}{more})"

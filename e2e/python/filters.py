@@ -2,20 +2,22 @@
 
 filters.py make ROWS.avro CONDITIONS.json SEED COUNT
 filters.py judge CONDITIONS.json ANSWERS.json PART.parquet...
+filters.py nan FILE.parquet
 
 make writes rows of conditions.py, and COUNT conditions, each a text and a tree in JSON. judge
 has both engines select rows of all parts at once by the trees, with the statistics of the
-files, and compares with rowtocol's answers to the texts.
+files, and compares with rowtocol's answers to the texts. nan has pyarrow write pages whose
+bounds leave out NaN.
 
 Conditions are only those that have one meaning: comparisons of a field with a constant that
 is a number, and what null, and, or and not make of them. Polars orders NaN after all numbers,
-so its filters leave NaN out. pyarrow skips a file by its bounds as if it had no NaN, also its
-own files, so no condition here is true of NaN.
+so its filters leave NaN out where they ask for greater numbers.
 """
 
 import datetime as dt
 import decimal
 import json
+import math
 import operator
 import random
 import sys
@@ -24,12 +26,12 @@ import fastavro
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 import conditions
 from conditions import DAYS, INTS, LONG_DECIMALS, LONGS, RAWS, TEXTS, TIMES, UTC, UUIDS, sql_text
 
 OPERATORS = {"=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-FLOATING = ["f", "d", "od"]
 FLOATS = [0.0, 0.5, 1.0, -7.0, 100.25, 2.0**40, -1.5]
 CLOCKS = [dt.time(0), dt.time(12, 30), dt.time(23, 59, 59, 999000), dt.time(6)]
 
@@ -50,7 +52,7 @@ def moment(v):
 FIELDS = {
     **dict.fromkeys(["i", "oi", "pair.member0", "between"], (INTS, number)),
     **dict.fromkeys(["l", "ol", "rec.x"], (LONGS, number)),
-    **dict.fromkeys(FLOATING, (FLOATS, number)),
+    **dict.fromkeys(["f", "d", "od"], (FLOATS, number)),
     **dict.fromkeys(["s", "os", "rec.os", "pair.member1"], (TEXTS, sql_text)),
     **dict.fromkeys(["color", "ocolor"], (["RED", "GREEN", "BLUE"], sql_text)),
     "raw": (RAWS, lambda v: f"x'{v.hex()}'"),
@@ -71,28 +73,28 @@ class Conditions:
     def __init__(self, seed):
         self.r = random.Random(seed)
 
-    def condition(self, depth, negated=False):
+    def condition(self, depth):
         kind = self.r.randrange(5) if depth else 4
         if kind < 2:
             word = ["and", "or"][kind]
-            (a, x), (b, y) = self.condition(depth - 1, negated), self.condition(depth - 1, negated)
+            (a, x), (b, y) = self.condition(depth - 1), self.condition(depth - 1)
             return f"({a}) {word} ({b})", [word, x, y]
         if kind == 2:
-            a, x = self.condition(depth - 1, True)
+            a, x = self.condition(depth - 1)
             return f"not ({a})", ["not", x]
-        return self.leaf(negated)
+        return self.leaf()
 
-    def leaf(self, negated):
+    def leaf(self):
         if self.r.random() < 0.2:
             name = self.r.choice(NULLABLE)
             return f"{NAMES.get(name, name)} is null", ["null", name]
-        name = self.r.choice([n for n in FIELDS if not negated or n not in FLOATING])
+        name = self.r.choice(list(FIELDS))
         values, write = FIELDS[name]
         field = NAMES.get(name, name)
         i, k = self.r.randrange(len(values)), self.r.randrange(len(values))
         if self.r.random() < 0.2:
             return f"{field} in ({write(values[i])}, {write(values[k])})", ["or", ["=", name, i], ["=", name, k]]
-        op = self.r.choice([op for op in OPERATORS if op != "<>" or name not in FLOATING])
+        op = self.r.choice(list(OPERATORS))
         return f"{field} {op} {write(values[i])}", [op, name, i]
 
 
@@ -178,5 +180,17 @@ def judge(path, answers, *parts):
     return wrong > 0 or selected < len(asked) / 2
 
 
+def nan(path):
+    """Writes 200 rows in pages of 50. d is NaN in the rows 7, 57, 107 and 157, and 1 in the others."""
+    fields = [{"name": "id", "type": "long"}, {"name": "d", "type": "double"}]
+    schema = pa.schema(
+        [pa.field("id", pa.int64(), False), pa.field("d", pa.float64(), False)],
+        {"parquet.avro.schema": json.dumps({"type": "record", "name": "R", "fields": fields})})
+    table = pa.table([list(range(200)), [math.nan if i % 50 == 7 else 1.0 for i in range(200)]], schema)
+    pq.write_table(table, path, write_page_index=True, data_page_size=1, write_batch_size=50, use_dictionary=False)
+    d = pq.ParquetFile(path).metadata.row_group(0).column(1)
+    return not (d.statistics.min == d.statistics.max == 1 and d.has_column_index)
+
+
 if __name__ == "__main__":
-    sys.exit({"make": make, "judge": judge}[sys.argv[1]](*sys.argv[2:]))
+    sys.exit({"make": make, "judge": judge, "nan": nan}[sys.argv[1]](*sys.argv[2:]))

@@ -216,10 +216,9 @@ def check_bounds(c, chunk):
     values = c.values
     if c.node.kind in ("string", "enum"):
         values = [v.encode() for v in values]
-    elif c.node.kind in ("float", "double"):
-        values = [v for v in values if v == v]
-    if len(values) == len(c.values):  # else a page may have only NaN, and then there is no index
-        expect(c.path, "has a column index", chunk.has_column_index, s.has_min_max or not values)
+    elif c.node.kind in ("float", "double") and any(v != v for v in values):
+        values = []  # there are no bounds beside NaN
+    expect(c.path, "has a column index", chunk.has_column_index, s.has_min_max or not c.values)
     if not values:
         return expect(c.path, "has bounds without values", s.has_min_max, False)
     signed = c.node.logical == "decimal"
