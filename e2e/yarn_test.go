@@ -151,6 +151,12 @@ func (y *yarn) killedSubmit(t *testing.T, f target) {
 	wantEnded(t, client)
 	s.wantNothing(t, dest)
 	job, jobs := y.newest(t), y.jobs(t)
+	defer func() {
+		if t.Failed() {
+			all, err := y.Applications(t.Context())
+			t.Logf("%s was the job. All jobs: %+v, %v", job.ID, all, err)
+		}
+	}()
 	second := s.start(t, dest)
 	second.waitFor(t, "the job was found", func() bool { return strings.Contains(second.stderr.String(), job.ID) })
 	must(t, syscall.Kill(held.PID, syscall.SIGKILL))

@@ -173,6 +173,7 @@ func (c *Cluster) JobsURL() string { return "http://" + c.resourceManager.http +
 // Application is a job as the resource manager knows it.
 type Application struct {
 	ID, Name, Queue, State, FinalStatus string
+	Diagnostics                         string // why the job ended
 }
 
 // Applications returns all jobs so far, in no particular order.
