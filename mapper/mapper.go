@@ -19,7 +19,8 @@ type Config struct {
 	// group ends. Its last row is the first that takes it beyond this size. At the
 	// latest it ends after about 2^28 rows: see maxGroupRows.
 	RowGroupSize int64
-	// RowGroupRows, if it is positive, is the most rows of a row group.
+	// RowGroupRows, if it is positive, is the most rows of a row group. It has no meaning for
+	// formats of whole rows.
 	RowGroupRows int64
 	// BlockSize is the size in bytes at which a column's block is closed, at
 	// the end of a row.

@@ -86,8 +86,8 @@ func (g *group) size() int64 {
 	return size
 }
 
-// openSize returns the part of size that the values and levels of open blocks account for. No
-// block may be in the encoders.
+// openSize returns the bound of what the values and levels of open blocks add to size. No block may
+// be in the encoders.
 func (g *group) openSize() int64 {
 	n := g.size() - g.rg.Size()
 	for i := range g.t.bufs.Cols {
@@ -96,10 +96,10 @@ func (g *group) openSize() int64 {
 	return n
 }
 
-// GoesOn reports whether a row group that has reached its ceiling closes its open blocks and goes
-// on with what encoding has saved, instead of ending. open is the part of its size that the values
-// of the open blocks are bounded by. It does so if that is more than an eighth of the ceiling, and
-// the blocks are not too small on average.
+// GoesOn reports whether a row group that has reached its ceiling goes on instead of ending. It then
+// closes its open blocks, and has the room that encoding them saves. open is the bound of what the
+// open blocks add to the size of the row group. The row group goes on if open is more than an eighth
+// of the ceiling, and if the blocks have on average more than a sixteenth of blockSize.
 func GoesOn(open, ceiling int64, columns, blockSize int) bool {
 	return open > max(ceiling/8, int64(columns)*int64(blockSize)/16)
 }

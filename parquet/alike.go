@@ -21,7 +21,7 @@ type alike struct {
 func alikeFields(schema string) []string {
 	s, err := shred.ParseSchema(schema)
 	if err != nil {
-		return nil // the rows cannot be converted
+		return nil // such rows cannot be converted
 	}
 	a := alike{seen: map[*shred.Node]bool{}}
 	a.visit(s.Root(), "")

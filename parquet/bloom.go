@@ -24,15 +24,15 @@ const (
 	filterValue = 3
 )
 
-// filterLimit returns the most bytes of each filter if n columns have one. It is a power of two,
-// and less if memory is short.
+// filterLimit returns the most bytes of each filter if n columns have one: a power of two. It is
+// less for many columns, and for blocks that are small because memory is short.
 func filterLimit(n, blockSize int) int {
 	limit := min(filterBudget/filterFactor/max(n, 1), 16*blockSize, maxFilter)
 	return max(1<<(bits.Len(uint(limit))-1), bloom.BlockSize)
 }
 
-// filterCapacity returns the bytes of the smallest filter in which values find about 1 % of
-// other values, if all n values are distinct: a power of two of at most
+// filterCapacity returns the size in bytes of the smallest filter of n distinct values that also
+// finds at most about 1 % of other values. It is a power of two, and at most
 // bloom.BlockSize + filterValue*n.
 func filterCapacity(n int64) int64 {
 	const perThree = 4 // three values need four bytes, or 10.7 bits each
@@ -129,8 +129,8 @@ func appendHashes(dst []uint64, plain []byte, width int) []uint64 {
 	return dst
 }
 
-// filterPages inserts the values of pages that are not coded into the column's filter. The words
-// of the dictionary are inserted at the end.
+// filterPages inserts the values of pages that are not coded into the column's filter. Those of
+// coded pages are words of the dictionary, which dictionaryPage inserts.
 func (s *scratch) filterPages(j *encodeJob) error {
 	c := j.c
 	if c.filter == nil {
@@ -180,7 +180,7 @@ func (s *scratch) filterTexts(c *groupColumn) error {
 	return nil
 }
 
-// cut returns the text at the start of Avro data, and the rest. It is the symbol of an enum.
+// cut returns the text, or the symbol of an enum, at the start of Avro data, and the rest.
 func (c *groupColumn) cut(data []byte) (text, rest []byte, err error) {
 	if c.kind != enums {
 		return cutText(data)

@@ -67,9 +67,9 @@
 //	        | delta, delta length, delta byte array, or byte stream split |
 //
 // Columns whose highest level is 0 have no such levels. A page begins with a row, and has at
-// most 20,000 rows. A page with more than about 1 MiB or 2^20 entries ends with the row. The
-// bytes are those of plain values, also in another encoding. A page without values has the
-// header of its encoding, because other readers expect it.
+// most 20,000 rows. A page with more than about 1 MiB or 2^20 entries ends with the row. Its bytes
+// are counted as plain values, also if they are encoded in another way. In an encoding with a
+// header, a page without values has this header, too, because other readers expect it.
 //
 // The reader refuses by name what it does not know: encryption, other encodings and codecs,
 // and files with several row groups, without an offset index or without an Avro schema.
@@ -86,8 +86,9 @@
 // A chunk has a Bloom filter if the options name its column. It is a split-block filter of the
 // XXH64 hashes of the plain values: of strings without their lengths. The writer inserts the
 // plain values of pages, and at the end the words of the dictionary, into a filter of up to 1 MiB.
-// Then it folds the filter, two neighbouring blocks into one, while at most 1 % of the values
-// that the column does not have are found. With more than about 800,000 distinct values, more are.
+// Then it folds the filter, two neighbouring blocks into one, as long as the filter finds at most
+// 1 % of the values that the column does not have. With more than about 800,000 distinct values, it
+// finds more.
 //
 // Floats, doubles and decimals of bytes have no filter, because equal numbers can have different
 // bytes.

@@ -73,7 +73,7 @@ func plainValues(l *leaf, values [][]byte) map[string]bool {
 	return plain
 }
 
-// filterHas reports whether the Bloom filter of a chunk has one of the values, or an error.
+// filterHas reports whether the Bloom filter of a chunk has one of the values.
 func (p *part) filterHas(c *partChunk, wanted map[string]bool) (bool, error) {
 	memory := &column.Reservation{Account: p.memory}
 	defer memory.ShrinkTo(0)

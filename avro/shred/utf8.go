@@ -48,7 +48,8 @@ func ascii(b []byte, size int) bool {
 // replacement replaces each run of invalid bytes, as in bytes.ToValidUTF8.
 var replacement = []byte("\uFFFD")
 
-// appendReplaced appends a string that is not UTF-8. The string is at most twice as long then.
+// appendReplaced appends a string that is not UTF-8 with replacements. Three bytes replace a run of
+// one byte, so a string becomes at most about twice as long, counted with its length.
 func appendReplaced(buf *column.Buffer, value []byte) {
 	size := 0
 	for left := value; len(left) > 0; {
@@ -67,8 +68,8 @@ func appendReplaced(buf *column.Buffer, value []byte) {
 	}
 }
 
-// cutInvalid returns how many bytes b begins with that are UTF-8, whether a run of invalid bytes
-// follows (1) or not (0), and what is after that.
+// cutInvalid returns the number of bytes of UTF-8 at the start of b, whether a run of invalid bytes
+// follows (1) or not (0), and what is after that run.
 func cutInvalid(b []byte) (valid, runs int, rest []byte) {
 	invalid := func(i int) bool {
 		r, n := utf8.DecodeRune(b[i:])

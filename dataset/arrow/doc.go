@@ -34,8 +34,9 @@
 // boolean, true. Branches of both forms have the names of their types, without namespaces if
 // these names are distinct.
 //
-// Spark supports neither nanoseconds nor times of day. In the form Spark, all timestamps are timestamp(us), and time-millis and time-micros are int32 and int64. A
-// timestamp that microseconds of 64 bits do not represent exactly is an error.
+// Spark supports neither nanoseconds nor times of day. In the form Spark, all timestamps are
+// timestamp(us), and time-millis and time-micros are int32 and int64. A timestamp that microseconds
+// of 64 bits do not represent exactly is an error.
 //
 // A decimal with more digits than its type has is an error.
 package arrow

@@ -109,11 +109,11 @@ func (c *Column) Meaning() string {
 // InvalidText is what becomes of strings that are not UTF-8.
 type InvalidText uint8
 
-// InvalidText can be kept or refused. Or U+FFFD can replace each run of invalid bytes.
+// What becomes of strings that are not UTF-8.
 const (
-	KeepInvalid InvalidText = iota
-	RefuseInvalid
-	ReplaceInvalid
+	KeepInvalid    InvalidText = iota // they stay as they are
+	RefuseInvalid                     // the first one is an error
+	ReplaceInvalid                    // U+FFFD replaces each run of invalid bytes
 )
 
 // Layout is how a Buffer arranges lengths and booleans.

@@ -1,8 +1,6 @@
 package parquet
 
-import (
-	"github.com/rowtocol/rowtocol/format/column"
-)
+import "github.com/rowtocol/rowtocol/format/column"
 
 // valueError is the damage of a value that a file cannot hold.
 type valueError struct {
