@@ -106,10 +106,10 @@ func (c *Column) Meaning() string {
 	return ""
 }
 
-// InvalidText is what becomes of strings that are not UTF-8.
+// InvalidText is how strings that are not UTF-8 are treated.
 type InvalidText uint8
 
-// What becomes of strings that are not UTF-8.
+// The ways to treat strings that are not UTF-8.
 const (
 	KeepInvalid    InvalidText = iota // they stay as they are
 	RefuseInvalid                     // the first one is an error
