@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
@@ -75,8 +75,8 @@ func (c *partChunk) rawSize(k *partPage) int64 {
 }
 
 // readBounds reads the column index of a chunk, which must have one.
-func (p *part) readBounds(c *partChunk, pages int, reserved *column.Reservation) (*parquet.ColumnIndex, error) {
-	index := new(parquet.ColumnIndex)
+func (p *part) readBounds(c *partChunk, pages int, reserved *column.Reservation) (*pq.ColumnIndex, error) {
+	index := new(pq.ColumnIndex)
 	if err := p.readIndex(c, columnIndexes, c.pageCount, index, reserved); err != nil {
 		return nil, err
 	}
@@ -102,9 +102,9 @@ func boundOf(l *leaf, b []byte, least bool) []byte {
 		return nil
 	case l.textual():
 		return append(binary.AppendVarint(nil, int64(len(b))), b...)
-	case l.physical == parquet.Int32:
+	case l.physical == pq.Int32:
 		return binary.AppendVarint(nil, int64(int32(binary.LittleEndian.Uint32(b))))
-	case l.physical == parquet.Int64:
+	case l.physical == pq.Int64:
 		v, ok := l.unit.bound(int64(binary.LittleEndian.Uint64(b)), least)
 		if !ok || l.Type == column.Int && v != int64(int32(v)) {
 			return nil
@@ -119,10 +119,10 @@ func boundOf(l *leaf, b []byte, least bool) []byte {
 // isNaN reports whether the PLAIN value of a leaf is not a number.
 func isNaN(l *leaf, b []byte) bool {
 	switch l.physical {
-	case parquet.Float:
+	case pq.Float:
 		f := math.Float32frombits(binary.LittleEndian.Uint32(b))
 		return f != f
-	case parquet.Double:
+	case pq.Double:
 		return math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(b)))
 	}
 	return false
@@ -131,9 +131,9 @@ func isNaN(l *leaf, b []byte) bool {
 // width returns the size of each PLAIN value, or 0 for booleans and BYTE_ARRAY.
 func (l *leaf) width() int {
 	switch l.physical {
-	case parquet.Int32, parquet.Float:
+	case pq.Int32, pq.Float:
 		return 4
-	case parquet.Int64, parquet.Double:
+	case pq.Int64, pq.Double:
 		return 8
 	}
 	return l.size

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/parquet-go/parquet-go/bloom"
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 )
 
 const (
@@ -80,11 +80,11 @@ func (f *filter) finish(n int64) ([]byte, error) {
 		blocks = fold(blocks)
 	}
 	b := blocks.Bytes()
-	head, err := marshal(&format.BloomFilterHeader{
+	head, err := marshal(&pq.BloomFilterHeader{
 		NumBytes:    int32(len(b)),
-		Algorithm:   format.BloomFilterAlgorithm{Value: &format.SplitBlockAlgorithm{}},
-		Hash:        format.BloomFilterHash{Value: &format.XxHash{}},
-		Compression: format.BloomFilterCompression{Value: &format.BloomFilterUncompressed{}},
+		Algorithm:   pq.BloomFilterAlgorithm{Value: &pq.SplitBlockAlgorithm{}},
+		Hash:        pq.BloomFilterHash{Value: &pq.XxHash{}},
+		Compression: pq.BloomFilterCompression{Value: &pq.BloomFilterUncompressed{}},
 	})
 	return append(head, b...), err
 }

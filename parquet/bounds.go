@@ -7,7 +7,7 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 )
@@ -38,15 +38,15 @@ func orderOf(l *leaf) order {
 		return orderSigned
 	}
 	switch l.physical {
-	case format.Boolean:
+	case pq.Boolean:
 		return orderBool
-	case format.Int32:
+	case pq.Int32:
 		return orderInt32
-	case format.Int64:
+	case pq.Int64:
 		return orderInt64
-	case format.Float:
+	case pq.Float:
 		return orderFloat
-	case format.Double:
+	case pq.Double:
 		return orderDouble
 	}
 	if l.Type == column.String || l.Symbols != nil {
@@ -116,13 +116,13 @@ const maxBound = 64
 // boundSize returns the most bytes of a bound.
 func (l *leaf) boundSize() int {
 	switch l.physical {
-	case format.Boolean:
+	case pq.Boolean:
 		return 1
-	case format.Int32, format.Float:
+	case pq.Int32, pq.Float:
 		return 4
-	case format.Int64, format.Double:
+	case pq.Int64, pq.Double:
 		return 8
-	case format.FixedLenByteArray:
+	case pq.FixedLenByteArray:
 		return min(l.size, maxBound)
 	}
 	return maxBound

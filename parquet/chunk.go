@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/parquet-go/parquet-go/deprecated"
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -19,7 +19,7 @@ import (
 // read when they are needed, each once.
 type partChunk struct {
 	leaf       *leaf
-	codec      parquet.CompressionCodec
+	codec      pq.CompressionCodec
 	entries    int64 // number of values and nulls
 	raw        int64 // bytes of all pages before compression
 	start, end int64 // offsets of the stored pages
@@ -68,7 +68,7 @@ type partPage struct {
 }
 
 // addChunks checks the row group, and adds its column chunks.
-func (p *part) addChunks(meta *parquet.FileMetaData) error {
+func (p *part) addChunks(meta *pq.FileMetaData) error {
 	//guard: refuses several row groups
 	if len(meta.RowGroups) > 1 {
 		return damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "a file of %d row groups, expected one", len(meta.RowGroups))
@@ -152,7 +152,7 @@ func (p *part) checkSums(sums int) error {
 }
 
 // addChunk checks the column chunk of a leaf and adds it.
-func (p *part) addChunk(c *partChunk, from *parquet.ColumnChunk) error {
+func (p *part) addChunk(c *partChunk, from *pq.ColumnChunk) error {
 	m := &from.MetaData
 	fail := func(kind damage.Kind, reason string, args ...any) error {
 		return p.damaged(c, -1, kind, p.footerAt, reason, args...)
@@ -193,7 +193,7 @@ func (p *part) addChunk(c *partChunk, from *parquet.ColumnChunk) error {
 		}
 		c.pageCount += int(s.Count)
 		//guard: takes a dictionary for all values only if all pages have its words
-		if s.PageType != parquet.DictionaryPage && !dictionaryCoded(s.Encoding) {
+		if s.PageType != pq.DictionaryPage && !dictionaryCoded(s.Encoding) {
 			c.coded = false
 		}
 	}
@@ -216,7 +216,7 @@ func (p *part) checkPlaces(c *partChunk) error {
 }
 
 // leafElements returns the elements of a schema's leaves.
-func leafElements(all []parquet.SchemaElement) (leaves []*parquet.SchemaElement) {
+func leafElements(all []pq.SchemaElement) (leaves []*pq.SchemaElement) {
 	for i := range all {
 		if all[i].Type.Valid {
 			leaves = append(leaves, &all[i])
@@ -227,16 +227,16 @@ func leafElements(all []parquet.SchemaElement) (leaves []*parquet.SchemaElement)
 
 // sameOrder reports whether the values of a leaf have the same order by the annotation of the
 // file and by the Avro type. Other writers annotate other columns than this package does.
-func sameOrder(l *leaf, e *parquet.SchemaElement) bool {
+func sameOrder(l *leaf, e *pq.SchemaElement) bool {
 	decimal := false
 	switch t := e.LogicalType.Value.(type) {
-	case *parquet.IntType:
+	case *pq.IntType:
 		if !t.IsSigned {
 			return false
 		}
-	case *parquet.Float16Type, *parquet.VariantType, *parquet.GeometryType, *parquet.GeographyType:
+	case *pq.Float16Type, *pq.VariantType, *pq.GeometryType, *pq.GeographyType:
 		return false
-	case *parquet.DecimalType:
+	case *pq.DecimalType:
 		decimal = true
 	}
 	if e.ConvertedType.Valid {
@@ -250,8 +250,8 @@ func sameOrder(l *leaf, e *parquet.SchemaElement) bool {
 	return !l.textual() || decimal == (orderOf(l) == orderSigned)
 }
 
-func isTypeOrder(o parquet.ColumnOrder) bool {
-	_, ok := o.Value.(*parquet.TypeDefinedOrder)
+func isTypeOrder(o pq.ColumnOrder) bool {
+	_, ok := o.Value.(*pq.TypeDefinedOrder)
 	return ok
 }
 
@@ -351,7 +351,7 @@ func (p *part) readPages(c *partChunk, reserved *column.Reservation) ([]partPage
 	if c.offsetIndex.size == 0 {
 		return nil, p.damaged(c, -1, damage.Unsupported, p.footerAt, "the column has no offset index")
 	}
-	index, at := new(parquet.OffsetIndex), c.offsetIndex.offset
+	index, at := new(pq.OffsetIndex), c.offsetIndex.offset
 	if err := p.readIndex(c, offsetIndexes, c.checksumsOf(c.columnIndex), index, reserved); err != nil {
 		return nil, err
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/golang/snappy"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
 )
 
 // codecInfo describes a codec.
 type codecInfo struct {
 	name  string // on the command line
-	codec format.CompressionCodec
+	codec pq.CompressionCodec
 	// growth is a bound of the ratio of a page's size before compression to its compressed size.
 	growth int
 }
@@ -26,11 +26,11 @@ type codecInfo struct {
 // makes more than 64 bytes; the shortest has two. LZ4 makes 255 bytes of one in a long match,
 // Deflate 258 of two bits, and Zstandard a block of 128 KiB of four bytes.
 var codecs = []codecInfo{
-	{"snappy", format.Snappy, 64},
-	{"zstd", format.Zstd, 32 << 10},
-	{"gzip", format.Gzip, 1032},
-	{"lz4_raw", format.Lz4Raw, 255},
-	{"none", format.Uncompressed, 1},
+	{"snappy", pq.Snappy, 64},
+	{"zstd", pq.Zstd, 32 << 10},
+	{"gzip", pq.Gzip, 1032},
+	{"lz4_raw", pq.Lz4Raw, 255},
+	{"none", pq.Uncompressed, 1},
 }
 
 // codecNames lists the names of the codecs.
@@ -42,7 +42,7 @@ func codecNames() (names []string) {
 }
 
 // codecNamed returns the codec with a name.
-func codecNamed(name string) (codec format.CompressionCodec, ok bool) {
+func codecNamed(name string) (codec pq.CompressionCodec, ok bool) {
 	for _, c := range codecs {
 		if c.name == name {
 			return c.codec, true
@@ -52,7 +52,7 @@ func codecNamed(name string) (codec format.CompressionCodec, ok bool) {
 }
 
 // codecOf describes a codec. It returns the zero value for one that cannot be read.
-func codecOf(codec format.CompressionCodec) codecInfo {
+func codecOf(codec pq.CompressionCodec) codecInfo {
 	for _, c := range codecs {
 		if c.codec == codec {
 			return c
@@ -62,53 +62,53 @@ func codecOf(codec format.CompressionCodec) codecInfo {
 }
 
 // compressBound returns the most bytes that compress appends for n bytes.
-func compressBound(c format.CompressionCodec, n int64) int64 {
+func compressBound(c pq.CompressionCodec, n int64) int64 {
 	per, overhead := compressRatio(c)
 	return n + n/per + overhead
 }
 
 // compressRatio returns what compression adds at most: one byte to each per bytes, and an
 // overhead.
-func compressRatio(c format.CompressionCodec) (per, overhead int64) {
+func compressRatio(c pq.CompressionCodec) (per, overhead int64) {
 	switch c {
-	case format.Uncompressed:
+	case pq.Uncompressed:
 		return 1 << 62, 0
-	case format.Snappy:
+	case pq.Snappy:
 		return snappyLiteral / 4, binary.MaxVarintLen32 + 3
-	case format.Zstd:
+	case pq.Zstd:
 		return 128, 64
-	case format.Gzip:
+	case pq.Gzip:
 		return 64, 128
 	}
 	return 255, 16 // as lz4.CompressBlockBound
 }
 
 // compressRoom returns the most memory that compress needs in dst for n bytes.
-func compressRoom(c format.CompressionCodec, n int64) int64 {
-	if c == format.Snappy {
+func compressRoom(c pq.CompressionCodec, n int64) int64 {
+	if c == pq.Snappy {
 		return 32 + n + n/6 // as snappy.MaxEncodedLen
 	}
 	return compressBound(c, n)
 }
 
 // compress appends the compressed form of raw to dst. It is safe for concurrent use.
-func compress(dst []byte, c format.CompressionCodec, raw []byte) ([]byte, error) {
+func compress(dst []byte, c pq.CompressionCodec, raw []byte) ([]byte, error) {
 	switch c {
-	case format.Uncompressed:
+	case pq.Uncompressed:
 		return append(dst, raw...), nil
-	case format.Snappy:
+	case pq.Snappy:
 		return compressSnappy(dst, raw)
-	case format.Zstd:
+	case pq.Zstd:
 		w, err := zstdShared()
 		if err != nil {
 			return dst, err
 		}
 		return w.EncodeAll(raw, dst), nil
-	case format.Gzip:
+	case pq.Gzip:
 		z := gzips.Get().(*gzipStream)
 		defer gzips.Put(z)
 		return z.append(dst, raw)
-	case format.Lz4Raw:
+	case pq.Lz4Raw:
 		z := lz4s.Get().(*lz4.CompressorCCompat)
 		defer lz4s.Put(z)
 		dst = slices.Grow(dst, lz4.CompressBlockBound(len(raw)))
@@ -127,7 +127,7 @@ func compressSnappy(dst, raw []byte) ([]byte, error) {
 	n := len(dst)
 	dst = slices.Grow(dst, most)
 	encoded := snappy.Encode(dst[n:n+most], raw)
-	if int64(len(encoded)) > compressBound(format.Snappy, int64(len(raw))) {
+	if int64(len(encoded)) > compressBound(pq.Snappy, int64(len(raw))) {
 		return appendLiterals(dst, raw), nil
 	}
 	return dst[:n+len(encoded)], nil

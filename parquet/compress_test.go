@@ -7,13 +7,13 @@ import (
 
 	"github.com/golang/snappy"
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // decompressed decompresses size bytes by parquet-go.
-func decompressed(c format.CompressionCodec, b []byte, size int) ([]byte, error) {
+func decompressed(c pq.CompressionCodec, b []byte, size int) ([]byte, error) {
 	codec := parquet.LookupCompressionCodec(c)
 	return codec.Decode(make([]byte, 0, size), b)
 }
@@ -69,9 +69,9 @@ func TestCheckDecompressed(t *testing.T) {
 			t.Errorf("%s: 4 bytes decompress to %d", c.name, len(raw))
 		}
 	}
-	stored, err := compress(nil, format.Snappy, make([]byte, 100))
+	stored, err := compress(nil, pq.Snappy, make([]byte, 100))
 	testenv.Must(t, err)
-	if checkDecompressed(format.Snappy, stored, 99) == nil {
+	if checkDecompressed(pq.Snappy, stored, 99) == nil {
 		t.Error("Snappy's size is not compared")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	snappy "github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
 )
 
@@ -18,8 +18,8 @@ var errRawSize = errors.New("the decompressed size differs")
 
 // checkDecompressed returns an error if it is already clear that stored bytes do not decompress
 // to size bytes.
-func checkDecompressed(c parquet.CompressionCodec, stored []byte, size int) error {
-	if c == parquet.Snappy {
+func checkDecompressed(c pq.CompressionCodec, stored []byte, size int) error {
+	if c == pq.Snappy {
 		n, err := snappy.DecodedLen(stored)
 		if err != nil {
 			return err
@@ -38,25 +38,25 @@ func checkDecompressed(c parquet.CompressionCodec, stored []byte, size int) erro
 
 // decompress fills dst, which is as long as the page before compression. It is safe for
 // concurrent use.
-func decompress(dst []byte, c parquet.CompressionCodec, stored []byte) error {
+func decompress(dst []byte, c pq.CompressionCodec, stored []byte) error {
 	n := 0
 	var err error
 	switch c {
-	case parquet.Snappy:
+	case pq.Snappy:
 		_, err = snappy.Decode(dst, stored) // checkDecompressed compared the size
 		return err
-	case parquet.Lz4Raw:
+	case pq.Lz4Raw:
 		if len(dst) == 0 {
 			dst = make([]byte, 1)[:0] // the decoder needs an address
 		}
 		n, err = lz4.UncompressBlock(stored, dst)
-	case parquet.Zstd:
+	case pq.Zstd:
 		z := zstdDecoders.Get().(*zstd.Decoder)
 		defer zstdDecoders.Put(z)
 		var raw []byte
 		raw, err = z.DecodeAll(stored, dst[:0:len(dst)])
 		n = len(raw)
-	case parquet.Gzip:
+	case pq.Gzip:
 		z := inflaters.Get().(*inflater)
 		defer inflaters.Put(z)
 		return z.inflate(dst, stored)

@@ -7,7 +7,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 )
 
 // dictionary numbers the distinct values of a column from 0 on, in the order of their first
@@ -63,7 +63,7 @@ func newDictionary(l *leaf, kind valueKind, symbols [][]byte, limit int) *dictio
 	case enums:
 		d.table = &enumTable{symbols: symbols}
 	default:
-		d.table = &textTable{fixed: l.physical == format.FixedLenByteArray}
+		d.table = &textTable{fixed: l.physical == pq.FixedLenByteArray}
 	}
 	return d
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
@@ -32,7 +32,7 @@ func TestThriftErrors(t *testing.T) {
 		{"a long string", "\x18\x02a", "it ends too early", 2},
 		{"a large number", "\x16" + strings.Repeat("\xff", 10) + "\x00", "it ends too early", 1},
 	} {
-		_, err := unmarshal("f", 100, []byte(c.b), new(format.FileMetaData))
+		_, err := unmarshal("f", 100, []byte(c.b), new(pq.FileMetaData))
 		var d *damage.Error
 		if !errors.As(err, &d) || d.Kind != damage.Header || d.Offset != 100+c.at || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q at %d", c.name, err, c.want, 100+c.at)
@@ -85,12 +85,12 @@ func TestDumpOfDamagedIndex(t *testing.T) {
 
 // TestDocumentMemory checks that no memory is reserved for lists of a document that is refused.
 func TestDocumentMemory(t *testing.T) {
-	m := format.OffsetIndex{PageLocations: make([]format.PageLocation, 100)}
+	m := pq.OffsetIndex{PageLocations: make([]pq.PageLocation, 100)}
 	b, err := marshal(&m)
 	testenv.Must(t, err)
 	typ := reflect.TypeOf(m)
 	least := int64(typ.Size()) + int64(len(b))
-	if got, want := documentMemory(b, typ), least+100*int64(reflect.TypeFor[format.PageLocation]().Size()); got < want || got > 2*want {
+	if got, want := documentMemory(b, typ), least+100*int64(reflect.TypeFor[pq.PageLocation]().Size()); got < want || got > 2*want {
 		t.Error(got, want)
 	}
 	if got := documentMemory(b[:len(b)-1], typ); got != least-1 {

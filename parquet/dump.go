@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go/bloom"
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -68,15 +68,15 @@ func (d *dumper) region(r *region) {
 		d.filter(r)
 	case columnIndexRegion:
 		d.Title("column index of %s", d.name(r.chunk))
-		d.document(r.section, reflect.TypeFor[parquet.ColumnIndex]())
+		d.document(r.section, reflect.TypeFor[pq.ColumnIndex]())
 	case offsetIndexRegion:
 		d.Title("offset index of %s", d.name(r.chunk))
-		d.document(r.section, reflect.TypeFor[parquet.OffsetIndex]())
+		d.document(r.section, reflect.TypeFor[pq.OffsetIndex]())
 	case sumsRegion:
 		d.sums()
 	case footerRegion:
 		d.Title("footer")
-		d.document(section{r.offset, r.size - int64(trailer)}, reflect.TypeFor[parquet.FileMetaData]())
+		d.document(section{r.offset, r.size - int64(trailer)}, reflect.TypeFor[pq.FileMetaData]())
 		d.Claim(4, "bytes of footer: %d", r.size-int64(trailer))
 		d.Claim(int64(len(magic)), "magic")
 	}
@@ -93,7 +93,7 @@ func (d *dumper) filter(r *region) {
 		d.until(r.end(), "damaged: %v", err)
 		return
 	}
-	d.items(f.head, reflect.TypeFor[parquet.BloomFilterHeader]())
+	d.items(f.head, reflect.TypeFor[pq.BloomFilterHeader]())
 	d.until(r.end(), "%d blocks of %d bytes", len(f.bits)/bloom.BlockSize, bloom.BlockSize)
 }
 
@@ -165,12 +165,12 @@ func (d *dumper) page(r *pageReader, page *loadedPage, size int64, err error) {
 	if d.Err != nil {
 		return
 	}
-	d.items(head, reflect.TypeFor[parquet.PageHeader]())
-	levels, v2 := int64(len(page.reps)+len(page.defs)), page.head.Type == parquet.DataPageV2
+	d.items(head, reflect.TypeFor[pq.PageHeader]())
+	levels, v2 := int64(len(page.reps)+len(page.defs)), page.head.Type == pq.DataPageV2
 	if v2 {
 		d.levels(page, 0)
 	}
-	if stored := end - d.At; r.c.codec != parquet.Uncompressed && !(v2 && stored+levels == int64(page.head.Raw)) {
+	if stored := end - d.At; r.c.codec != pq.Uncompressed && !(v2 && stored+levels == int64(page.head.Raw)) {
 		d.until(end, "%d bytes of %s, %d before compression", stored, codecOf(r.c.codec).name, page.head.Raw)
 		return
 	}
@@ -207,7 +207,7 @@ func (d *dumper) values(l *leaf, page *loadedPage) {
 			d.Claim(1, "bits of an index: %d", b[0])
 		}
 		return
-	case e != parquet.Plain && e != oldDictionary || l.physical == parquet.Boolean:
+	case e != pq.Plain && e != oldDictionary || l.physical == pq.Boolean:
 		return
 	}
 	for len(b) > 0 && d.Err == nil {
@@ -226,15 +226,15 @@ func (d *dumper) values(l *leaf, page *loadedPage) {
 // plainText formats a PLAIN value.
 func plainText(l *leaf, b []byte) string {
 	switch l.physical {
-	case parquet.Int32:
+	case pq.Int32:
 		return fmt.Sprint(int32(binary.LittleEndian.Uint32(b)))
-	case parquet.Int64:
+	case pq.Int64:
 		return fmt.Sprint(int64(binary.LittleEndian.Uint64(b)))
-	case parquet.Float:
+	case pq.Float:
 		return fmt.Sprint(float32At(b))
-	case parquet.Double:
+	case pq.Double:
 		return fmt.Sprint(float64At(b))
-	case parquet.ByteArray:
+	case pq.ByteArray:
 		b = b[4:]
 	}
 	return dump.Quote(b)

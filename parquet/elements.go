@@ -5,7 +5,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 )
@@ -24,36 +24,36 @@ func isDecimal(c *column.Column) bool {
 
 // physicalOf returns the physical type of a column's values, and the size of each if it is
 // FIXED_LEN_BYTE_ARRAY.
-func physicalOf(c *column.Column) (t format.Type, size int) {
+func physicalOf(c *column.Column) (t pq.Type, size int) {
 	switch c.Type {
 	case column.Boolean:
-		return format.Boolean, 0
+		return pq.Boolean, 0
 	case column.Int:
 		if c.Symbols != nil {
-			return format.ByteArray, 0
+			return pq.ByteArray, 0
 		}
-		return format.Int32, 0
+		return pq.Int32, 0
 	case column.Long:
-		return format.Int64, 0
+		return pq.Int64, 0
 	case column.Float:
-		return format.Float, 0
+		return pq.Float, 0
 	case column.Double:
-		return format.Double, 0
+		return pq.Double, 0
 	case column.Null:
-		return format.Int32, 0
+		return pq.Int32, 0
 	}
 	if c.FixedSize > 0 {
-		return format.FixedLenByteArray, c.FixedSize
+		return pq.FixedLenByteArray, c.FixedSize
 	}
-	return format.ByteArray, 0
+	return pq.ByteArray, 0
 }
 
-func groupElement(name string, r format.FieldRepetitionType, t format.LogicalType) format.SchemaElement {
-	e := format.SchemaElement{Name: name, LogicalType: t, RepetitionType: thrift.New(r)}
+func groupElement(name string, r pq.FieldRepetitionType, t pq.LogicalType) pq.SchemaElement {
+	e := pq.SchemaElement{Name: name, LogicalType: t, RepetitionType: thrift.New(r)}
 	switch t.Value.(type) {
-	case *format.ListType:
+	case *pq.ListType:
 		e.ConvertedType.Set(deprecated.List)
-	case *format.MapType:
+	case *pq.MapType:
 		e.ConvertedType.Set(deprecated.Map)
 	}
 	return e
@@ -61,8 +61,8 @@ func groupElement(name string, r format.FieldRepetitionType, t format.LogicalTyp
 
 // leafElement returns the element of a leaf with the type of its stored values. text reports
 // whether the Avro type is string.
-func leafElement(l *leaf, stored *column.Column, name string, r format.FieldRepetitionType, text bool) format.SchemaElement {
-	e := format.SchemaElement{Name: name, Type: thrift.New(l.physical), RepetitionType: thrift.New(r)}
+func leafElement(l *leaf, stored *column.Column, name string, r pq.FieldRepetitionType, text bool) pq.SchemaElement {
+	e := pq.SchemaElement{Name: name, Type: thrift.New(l.physical), RepetitionType: thrift.New(r)}
 	if l.size > 0 {
 		e.TypeLength.Set(int32(l.size))
 	}
@@ -74,19 +74,19 @@ func leafElement(l *leaf, stored *column.Column, name string, r format.FieldRepe
 
 // annotate sets the logical type of a leaf, and the converted type for readers that do not
 // know logical types.
-func annotate(e *format.SchemaElement, c *column.Column, text bool) {
+func annotate(e *pq.SchemaElement, c *column.Column, text bool) {
 	switch c.Logical {
 	case column.LogicalDate:
-		e.LogicalType.Value = &format.DateType{}
+		e.LogicalType.Value = &pq.DateType{}
 		e.ConvertedType.Set(deprecated.Date)
 	case column.LogicalTimeMillis:
-		e.LogicalType.Value = &format.TimeType{Unit: unitOf(c)}
+		e.LogicalType.Value = &pq.TimeType{Unit: unitOf(c)}
 		e.ConvertedType.Set(deprecated.TimeMillis)
 	case column.LogicalTimeMicros:
-		e.LogicalType.Value = &format.TimeType{Unit: unitOf(c)}
+		e.LogicalType.Value = &pq.TimeType{Unit: unitOf(c)}
 		e.ConvertedType.Set(deprecated.TimeMicros)
 	case column.LogicalTimestampMillis, column.LogicalTimestampMicros, column.LogicalTimestampNanos:
-		e.LogicalType.Value = &format.TimestampType{IsAdjustedToUTC: true, Unit: unitOf(c)}
+		e.LogicalType.Value = &pq.TimestampType{IsAdjustedToUTC: true, Unit: unitOf(c)}
 		switch c.Logical {
 		case column.LogicalTimestampMillis:
 			e.ConvertedType.Set(deprecated.TimestampMillis)
@@ -94,7 +94,7 @@ func annotate(e *format.SchemaElement, c *column.Column, text bool) {
 			e.ConvertedType.Set(deprecated.TimestampMicros)
 		}
 	case column.LogicalLocalMillis, column.LogicalLocalMicros, column.LogicalLocalNanos:
-		e.LogicalType.Value = &format.TimestampType{Unit: unitOf(c)}
+		e.LogicalType.Value = &pq.TimestampType{Unit: unitOf(c)}
 		switch c.Logical {
 		case column.LogicalLocalMillis:
 			e.ConvertedType.Set(deprecated.TimestampMillis)
@@ -105,25 +105,25 @@ func annotate(e *format.SchemaElement, c *column.Column, text bool) {
 		if !isDecimal(c) {
 			return
 		}
-		e.LogicalType.Value = &format.DecimalType{Precision: int32(c.Precision), Scale: int32(c.Scale)}
+		e.LogicalType.Value = &pq.DecimalType{Precision: int32(c.Precision), Scale: int32(c.Scale)}
 		e.ConvertedType.Set(deprecated.Decimal)
 		e.Precision.Set(int32(c.Precision))
 		e.Scale.Set(int32(c.Scale))
 	default:
 		if text || c.Symbols != nil {
-			e.LogicalType.Value = &format.StringType{}
+			e.LogicalType.Value = &pq.StringType{}
 			e.ConvertedType.Set(deprecated.UTF8)
 		}
 	}
 }
 
 // unitOf returns the unit of a column of times.
-func unitOf(c *column.Column) format.TimeUnit {
+func unitOf(c *column.Column) pq.TimeUnit {
 	switch c.Logical.Unit() {
 	case time.Millisecond:
-		return format.TimeUnit{Value: &format.MilliSeconds{}}
+		return pq.TimeUnit{Value: &pq.MilliSeconds{}}
 	case time.Microsecond:
-		return format.TimeUnit{Value: &format.MicroSeconds{}}
+		return pq.TimeUnit{Value: &pq.MicroSeconds{}}
 	}
-	return format.TimeUnit{Value: &format.NanoSeconds{}}
+	return pq.TimeUnit{Value: &pq.NanoSeconds{}}
 }

@@ -5,23 +5,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/parquet/encoding"
 )
 
 // encodings are the encodings of values that can be written.
-var encodings = []format.Encoding{
-	format.RLEDictionary, format.Plain, format.RLE,
-	format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray, format.ByteStreamSplit,
+var encodings = []pq.Encoding{
+	pq.RLEDictionary, pq.Plain, pq.RLE,
+	pq.DeltaBinaryPacked, pq.DeltaLengthByteArray, pq.DeltaByteArray, pq.ByteStreamSplit,
 }
 
 // encodingNames returns the names of encodings on the command line: those of the specification,
 // except for the dictionary.
-func encodingNames(all []format.Encoding) (names []string) {
+func encodingNames(all []pq.Encoding) (names []string) {
 	for _, e := range all {
 		name := strings.ToLower(e.String())
-		if e == format.RLEDictionary {
+		if e == pq.RLEDictionary {
 			name = "dictionary"
 		}
 		names = append(names, name)
@@ -30,41 +30,41 @@ func encodingNames(all []format.Encoding) (names []string) {
 }
 
 // encodingNamed returns the encoding with a name, which must be one of encodings.
-func encodingNamed(name string) format.Encoding {
+func encodingNamed(name string) pq.Encoding {
 	return encodings[slices.Index(encodingNames(encodings), name)]
 }
 
 // encodings returns the encodings that values of a kind can have, the default first.
-func (k valueKind) encodings() []format.Encoding {
+func (k valueKind) encodings() []pq.Encoding {
 	switch k {
 	case nulls:
-		return []format.Encoding{format.Plain}
+		return []pq.Encoding{pq.Plain}
 	case presences, booleans:
-		return []format.Encoding{format.Plain, format.RLE}
+		return []pq.Encoding{pq.Plain, pq.RLE}
 	case ints, longs:
-		return []format.Encoding{format.RLEDictionary, format.Plain, format.DeltaBinaryPacked, format.ByteStreamSplit}
+		return []pq.Encoding{pq.RLEDictionary, pq.Plain, pq.DeltaBinaryPacked, pq.ByteStreamSplit}
 	case floats, doubles:
-		return []format.Encoding{format.RLEDictionary, format.Plain, format.ByteStreamSplit}
+		return []pq.Encoding{pq.RLEDictionary, pq.Plain, pq.ByteStreamSplit}
 	case fixed:
-		return []format.Encoding{format.RLEDictionary, format.Plain, format.DeltaByteArray, format.ByteStreamSplit}
+		return []pq.Encoding{pq.RLEDictionary, pq.Plain, pq.DeltaByteArray, pq.ByteStreamSplit}
 	}
-	return []format.Encoding{format.RLEDictionary, format.Plain, format.DeltaLengthByteArray, format.DeltaByteArray}
+	return []pq.Encoding{pq.RLEDictionary, pq.Plain, pq.DeltaLengthByteArray, pq.DeltaByteArray}
 }
 
 // valuesEncoding returns the encoding of pages whose values are not numbers of the dictionary.
-func (c *groupColumn) valuesEncoding() format.Encoding {
-	if c.encoding == format.RLEDictionary {
-		return format.Plain
+func (c *groupColumn) valuesEncoding() pq.Encoding {
+	if c.encoding == pq.RLEDictionary {
+		return pq.Plain
 	}
 	return c.encoding
 }
 
 // pageType returns the type of data pages.
-func (c *groupColumn) pageType() format.PageType {
+func (c *groupColumn) pageType() pq.PageType {
 	if c.pageVersion == 2 {
-		return format.DataPageV2
+		return pq.DataPageV2
 	}
-	return format.DataPage
+	return pq.DataPage
 }
 
 // appendValues appends the values of a page, which are not numbers of the dictionary, to its
@@ -75,7 +75,7 @@ func (s *scratch) appendValues(j *encodeJob, p *page) error {
 		return err
 	}
 	e := j.c.valuesEncoding()
-	if e == format.Plain {
+	if e == pq.Plain {
 		return nil
 	}
 	// The encoded values follow the plain ones, and then replace them.
@@ -86,17 +86,17 @@ func (s *scratch) appendValues(j *encodeJob, p *page) error {
 }
 
 // appendEncoded appends n plain values to the body in another encoding.
-func (s *scratch) appendEncoded(c *groupColumn, e format.Encoding, plain []byte, n int) {
+func (s *scratch) appendEncoded(c *groupColumn, e pq.Encoding, plain []byte, n int) {
 	switch {
-	case e == format.RLE:
+	case e == pq.RLE:
 		at := len(s.body)
 		s.body = encoding.AppendHybridBools(append(s.body, 0, 0, 0, 0), plain, n)
 		binary.LittleEndian.PutUint32(s.body[at:], uint32(len(s.body)-at-4))
-	case e == format.ByteStreamSplit:
+	case e == pq.ByteStreamSplit:
 		s.body = encoding.AppendSplit(s.body, plain, c.width())
-	case e == format.DeltaLengthByteArray:
+	case e == pq.DeltaLengthByteArray:
 		s.body = encoding.AppendDeltaLength(s.body, plain, n)
-	case e == format.DeltaByteArray:
+	case e == pq.DeltaByteArray:
 		s.body, s.codes = encoding.AppendDeltaBytes(s.body, plain, n, c.size, s.codes)
 	case c.kind == ints:
 		s.body = encoding.AppendDeltaInt32(s.body, plain)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/damage"
 )
@@ -41,9 +41,9 @@ const sealForm = "table %d %08x footer %08x"
 const footerDigits = 8
 
 // seal adds the checksums to the footer, and returns its bytes.
-func (s *seals) seal(meta *format.FileMetaData) ([]byte, error) {
+func (s *seals) seal(meta *pq.FileMetaData) ([]byte, error) {
 	text := sealText(s.table, 0)
-	meta.KeyValueMetadata = append(meta.KeyValueMetadata, format.KeyValue{Key: sealKey, Value: text})
+	meta.KeyValueMetadata = append(meta.KeyValueMetadata, pq.KeyValue{Key: sealKey, Value: text})
 	footer, err := marshal(meta)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ type seal struct {
 
 // readSeal checks the footer against its own checksum, and returns what it says of the table.
 // A file of another writer has neither.
-func readSeal(file string, offset int64, footer []byte, meta *format.FileMetaData) (seal, error) {
+func readSeal(file string, offset int64, footer []byte, meta *pq.FileMetaData) (seal, error) {
 	text := ""
 	for _, kv := range meta.KeyValueMetadata {
 		if kv.Key == sealKey {

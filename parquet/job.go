@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -104,7 +104,7 @@ func (j *encodeJob) Bound() int64 {
 	n := compressRoom(b.codec, raw) + b.pages(j.block.Rows, raw, len(j.block.Lengths))*b.page
 	if raw > keptScratch {
 		n += 2 * raw // values as plain, and the body of a page
-		if j.c.encoding == format.DeltaByteArray {
+		if j.c.encoding == pq.DeltaByteArray {
 			n += raw / 2 // four bytes for each value, which counts as eight or more
 		}
 	}
@@ -357,7 +357,7 @@ func (s *scratch) store(j *encodeJob, p *page, dst []byte) ([]byte, error) {
 
 // header returns the header of a data page.
 func (s *scratch) header(c *groupColumn, p *page, sizes pageSizes) []byte {
-	e := format.RLEDictionary
+	e := pq.RLEDictionary
 	if !p.coded {
 		e = c.valuesEncoding()
 	}
@@ -365,7 +365,7 @@ func (s *scratch) header(c *groupColumn, p *page, sizes pageSizes) []byte {
 		return appendDataHeader(s.head[:0], p.entries, e, sizes)
 	}
 	return appendDataHeaderV2(s.head[:0], headerV2{
-		entries: p.entries, nulls: p.entries - p.values, rows: p.rows, reps: s.reps, defs: s.defs, compressed: c.codec != format.Uncompressed,
+		entries: p.entries, nulls: p.entries - p.values, rows: p.rows, reps: s.reps, defs: s.defs, compressed: c.codec != pq.Uncompressed,
 	}, e, sizes)
 }
 

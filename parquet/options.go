@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 )
@@ -163,9 +163,9 @@ func (o *options) compression() string {
 
 // leafOptions are the options of a leaf.
 type leafOptions struct {
-	codec format.CompressionCodec
+	codec pq.CompressionCodec
 	// encoding is that of the values; RLEDictionary if they have a dictionary until it ends.
-	encoding    format.Encoding
+	encoding    pq.Encoding
 	pageVersion int
 	filtered    bool // the leaf has a Bloom filter
 }
@@ -207,8 +207,8 @@ func (o *options) leaves(leaves []leaf) ([]leafOptions, error) {
 }
 
 // sorting returns the columns by which rows ascend. The error names the field that cannot be one.
-func (o *options) sorting(leaves []leaf) ([]format.SortingColumn, error) {
-	columns := make([]format.SortingColumn, len(o.SortedBy))
+func (o *options) sorting(leaves []leaf) ([]pq.SortingColumn, error) {
+	columns := make([]pq.SortingColumn, len(o.SortedBy))
 	for i, path := range o.SortedBy {
 		at := slices.IndexFunc(leaves, func(l leaf) bool { return l.rep == 0 && strings.Join(l.path, ".") == path })
 		if at < 0 {
@@ -217,7 +217,7 @@ func (o *options) sorting(leaves []leaf) ([]format.SortingColumn, error) {
 		if why := leaves[at].unsortable(); why != "" {
 			return nil, fmt.Errorf("parquet: --%s %s: %s", optionSortedBy, path, why)
 		}
-		columns[i] = format.SortingColumn{ColumnIdx: int32(at), NullsFirst: true}
+		columns[i] = pq.SortingColumn{ColumnIdx: int32(at), NullsFirst: true}
 	}
 	return columns, nil
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
@@ -17,20 +17,20 @@ func TestOptions(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		chosen []string
-		want   []format.CompressionCodec // a, m>key, m>value, l.x=y
+		want   []pq.CompressionCodec // a, m>key, m>value, l.x=y
 		err    string
 	}{
-		{nil, []format.CompressionCodec{1, 1, 1, 1}, ""},
-		{[]string{"zstd"}, []format.CompressionCodec{6, 6, 6, 6}, ""},
-		{[]string{"zstd", "a=none", "m>value=gzip", "l.x=y=lz4_raw"}, []format.CompressionCodec{0, 6, 2, 7}, ""},
-		{[]string{"a/int=none", "gzip"}, []format.CompressionCodec{0, 2, 2, 2}, ""},
+		{nil, []pq.CompressionCodec{1, 1, 1, 1}, ""},
+		{[]string{"zstd"}, []pq.CompressionCodec{6, 6, 6, 6}, ""},
+		{[]string{"zstd", "a=none", "m>value=gzip", "l.x=y=lz4_raw"}, []pq.CompressionCodec{0, 6, 2, 7}, ""},
+		{[]string{"a/int=none", "gzip"}, []pq.CompressionCodec{0, 2, 2, 2}, ""},
 		{[]string{"lzo"}, nil, `"lzo" is not one of snappy, zstd, gzip, lz4_raw, none`},
 		{[]string{"=zstd"}, nil, "the column before = is missing"},
 		{[]string{"b=zstd"}, nil, "--compression b=zstd: there is no such column"},
 		{[]string{"m=zstd"}, nil, "no such column with values"},
 	} {
 		doc, err := Format.Options(map[string][]string{"compression": tt.chosen})
-		var got []format.CompressionCodec
+		var got []pq.CompressionCodec
 		if err == nil {
 			o, parseErr := parseOptions(doc)
 			testenv.Must(t, parseErr)

@@ -3,7 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 )
 
 // pageHeaderBound is the most bytes of a page header: a byte and a varint for each of ten
@@ -30,13 +30,13 @@ type pageSizes struct {
 }
 
 // appendDataHeader appends the header of a data page of version 1.
-func appendDataHeader(dst []byte, entries int, e format.Encoding, s pageSizes) []byte {
-	dst = appendPageHeader(dst, format.DataPage, s)
+func appendDataHeader(dst []byte, entries int, e pq.Encoding, s pageSizes) []byte {
+	dst = appendPageHeader(dst, pq.DataPage, s)
 	dst = append(dst, nextStruct) // field 5
 	dst = appendI32(dst, int32(entries))
 	dst = appendI32(dst, int32(e))
-	dst = appendI32(dst, int32(format.RLE)) // definition levels
-	dst = appendI32(dst, int32(format.RLE)) // repetition levels
+	dst = appendI32(dst, int32(pq.RLE)) // definition levels
+	dst = appendI32(dst, int32(pq.RLE)) // repetition levels
 	return append(dst, thriftStop, thriftStop)
 }
 
@@ -48,8 +48,8 @@ type headerV2 struct {
 }
 
 // appendDataHeaderV2 appends the header of a data page of version 2.
-func appendDataHeaderV2(dst []byte, h headerV2, e format.Encoding, s pageSizes) []byte {
-	dst = appendPageHeader(dst, format.DataPageV2, s)
+func appendDataHeaderV2(dst []byte, h headerV2, e pq.Encoding, s pageSizes) []byte {
+	dst = appendPageHeader(dst, pq.DataPageV2, s)
 	dst = append(dst, fourthStruct) // field 8
 	for _, v := range [...]int{h.entries, h.nulls, h.rows, int(e), h.defs, h.reps} {
 		dst = appendI32(dst, int32(v))
@@ -64,15 +64,15 @@ func appendDataHeaderV2(dst []byte, h headerV2, e format.Encoding, s pageSizes) 
 
 // appendDictionaryHeader appends the header of a dictionary page.
 func appendDictionaryHeader(dst []byte, words int, s pageSizes) []byte {
-	dst = appendPageHeader(dst, format.DictionaryPage, s)
+	dst = appendPageHeader(dst, pq.DictionaryPage, s)
 	dst = append(dst, thirdStruct) // field 7
 	dst = appendI32(dst, int32(words))
-	dst = appendI32(dst, int32(format.Plain))
+	dst = appendI32(dst, int32(pq.Plain))
 	return append(dst, thriftStop, thriftStop)
 }
 
 // appendPageHeader appends fields 1 to 4 of a page header.
-func appendPageHeader(dst []byte, t format.PageType, s pageSizes) []byte {
+func appendPageHeader(dst []byte, t pq.PageType, s pageSizes) []byte {
 	dst = appendI32(dst, int32(t))
 	dst = appendI32(dst, int32(s.raw))
 	dst = appendI32(dst, int32(s.stored))

@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -16,13 +16,13 @@ import (
 // pageHead is the header of a page, as this package reads it: unlike parquet.PageHeader, it says
 // whether there is a checksum.
 type pageHead struct {
-	Type       parquet.PageType                          `thrift:"1,required"`
-	Raw        int32                                     `thrift:"2,required"`
-	Stored     int32                                     `thrift:"3,required"`
-	CRC        thrift.Null[int32]                        `thrift:"4,optional"`
-	Data       thrift.Null[parquet.DataPageHeader]       `thrift:"5,optional"`
-	Dictionary thrift.Null[parquet.DictionaryPageHeader] `thrift:"7,optional"`
-	DataV2     thrift.Null[parquet.DataPageHeaderV2]     `thrift:"8,optional"`
+	Type       pq.PageType                          `thrift:"1,required"`
+	Raw        int32                                `thrift:"2,required"`
+	Stored     int32                                `thrift:"3,required"`
+	CRC        thrift.Null[int32]                   `thrift:"4,optional"`
+	Data       thrift.Null[pq.DataPageHeader]       `thrift:"5,optional"`
+	Dictionary thrift.Null[pq.DictionaryPageHeader] `thrift:"7,optional"`
+	DataV2     thrift.Null[pq.DataPageHeaderV2]     `thrift:"8,optional"`
 }
 
 // loadedPage is a decompressed page. Its parts are not changed.
@@ -34,7 +34,7 @@ type loadedPage struct {
 	reps     []byte // repetition levels, if the leaf has them
 	defs     []byte // definition levels, if the leaf has them
 	values   []byte
-	encoding parquet.Encoding
+	encoding pq.Encoding
 	headSize int // bytes of the stored header
 }
 
@@ -187,7 +187,7 @@ func (s *sharedPage) free() int64 {
 // read reads the page of size bytes at an offset. number is that of a data page, or -1 for the
 // dictionary. sum is its header's entry in the chunk's checksums.
 func (r *pageReader) read(number int, at, size int64, sum int) (*loadedPage, error) {
-	if r.c.codec == parquet.Uncompressed {
+	if r.c.codec == pq.Uncompressed {
 		if err := r.room.Make(r.p.memory, size); err != nil {
 			return nil, r.refused(at, size, err)
 		}
@@ -272,18 +272,18 @@ func (r *pageReader) split(page *loadedPage, body []byte, at int64) error {
 	switch {
 	case page.number < 0:
 		//guard: rejects another page in place of the dictionary
-		if head.Type != parquet.DictionaryPage || !head.Dictionary.Valid {
+		if head.Type != pq.DictionaryPage || !head.Dictionary.Valid {
 			return fail(damage.Header, "a page of the type %v, expected a dictionary", head.Type)
 		}
 		entries, page.encoding = head.Dictionary.V.NumValues, head.Dictionary.V.Encoding
-	case head.Type == parquet.DataPage && head.Data.Valid:
+	case head.Type == pq.DataPage && head.Data.Valid:
 		d := &head.Data.V
 		entries, page.encoding = d.NumValues, d.Encoding
 		//guard: refuses levels in the old encoding
-		if r.c.leaf.rep > 0 && d.RepetitionLevelEncoding != parquet.RLE || r.c.leaf.def > 0 && d.DefinitionLevelEncoding != parquet.RLE {
+		if r.c.leaf.rep > 0 && d.RepetitionLevelEncoding != pq.RLE || r.c.leaf.def > 0 && d.DefinitionLevelEncoding != pq.RLE {
 			return fail(damage.Unsupported, "levels with the encodings %v and %v", d.RepetitionLevelEncoding, d.DefinitionLevelEncoding)
 		}
-	case head.Type == parquet.DataPageV2 && head.DataV2.Valid:
+	case head.Type == pq.DataPageV2 && head.DataV2.Valid:
 		entries, page.encoding = head.DataV2.V.NumValues, head.DataV2.V.Encoding
 	//guard: rejects another page in place of a data page
 	default:
@@ -301,7 +301,7 @@ func (r *pageReader) split(page *loadedPage, body []byte, at int64) error {
 		if int64(entries) < rows || r.c.leaf.rep == 0 && int64(entries) != rows {
 			return fail(damage.Count, "the page has %d values and nulls, its index %d rows", entries, rows)
 		}
-		if head.Type == parquet.DataPageV2 {
+		if head.Type == pq.DataPageV2 {
 			return r.splitV2(page, body, at)
 		}
 	}
@@ -350,7 +350,7 @@ func (r *pageReader) splitV2(page *loadedPage, body []byte, at int64) error {
 		return fail(damage.Count, "the page has %d rows, its index says %d", h.NumRows, r.c.pages[page.number].rows)
 	}
 	levels := body[:reps+defs]
-	if r.c.codec != parquet.Uncompressed && h.IsCompressed.Valid && !h.IsCompressed.V {
+	if r.c.codec != pq.Uncompressed && h.IsCompressed.Valid && !h.IsCompressed.V {
 		// Only the values are raw; their place is the memory of stored bytes.
 		if err := r.makeRoom(int64(len(body)), at); err != nil {
 			return err
@@ -382,7 +382,7 @@ func (r *pageReader) makeRoom(size, at int64) error {
 // decompress returns the size bytes of a page before compression. levels were not compressed.
 func (r *pageReader) decompress(page *loadedPage, levels, body []byte, size int, at int64) ([]byte, error) {
 	values := size - len(levels)
-	if r.c.codec == parquet.Uncompressed {
+	if r.c.codec == pq.Uncompressed {
 		//guard: rejects a page whose sizes contradict each other
 		if len(body) != values {
 			return nil, r.p.damaged(r.c, page.number, damage.Size, at, "%d bytes that are not compressed, the header says %d", len(levels)+len(body), size)

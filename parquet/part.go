@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
@@ -33,7 +33,7 @@ type part struct {
 	sealed   sealTable
 	tables   tables
 	// footer is kept only by a part that is verified or dumped.
-	footer *parquet.FileMetaData
+	footer *pq.FileMetaData
 
 	unverified atomic.Bool
 }
@@ -91,7 +91,7 @@ func (p *part) reopen() (again *part, memory *column.Reservation, err error) {
 }
 
 // use keeps what is needed of the footer.
-func (p *part) use(meta *parquet.FileMetaData) (err error) {
+func (p *part) use(meta *pq.FileMetaData) (err error) {
 	p.version, p.rows = int(meta.Version), meta.NumRows
 	stored, err := p.readMetadata(meta)
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *part) use(meta *parquet.FileMetaData) (err error) {
 
 // readFooter reads the footer and checks the magic at both ends. reserved accounts for the
 // memory of the result. before is what was also read, up to the footer.
-func (p *part) readFooter(reserved *column.Reservation) (meta *parquet.FileMetaData, before []byte, err error) {
+func (p *part) readFooter(reserved *column.Reservation) (meta *pq.FileMetaData, before []byte, err error) {
 	size, name := p.file.Size(), p.file.Name()
 	//guard: rejects a file too short for its magics
 	if size < int64(len(magic)+trailer) {
@@ -190,8 +190,8 @@ func (p *part) checkFirst(head []byte) error {
 }
 
 // parseFooter parses the footer and checks it against its checksum.
-func (p *part) parseFooter(b []byte, reserved *column.Reservation) (*parquet.FileMetaData, error) {
-	meta := new(parquet.FileMetaData)
+func (p *part) parseFooter(b []byte, reserved *column.Reservation) (*pq.FileMetaData, error) {
+	meta := new(pq.FileMetaData)
 	if err := p.unmarshal(p.footerAt, b, meta, reserved); err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (p *part) unmarshal(at int64, b []byte, v any, reserved *column.Reservation
 }
 
 // readMetadata keeps the metadata, and finds the schema of the rows, and how times are stored.
-func (p *part) readMetadata(meta *parquet.FileMetaData) (stored times, err error) {
+func (p *part) readMetadata(meta *pq.FileMetaData) (stored times, err error) {
 	best, known := len(schemaKeys), true
 	for _, kv := range meta.KeyValueMetadata {
 		if kv.Key == timesKey {
@@ -255,7 +255,7 @@ func (p *part) readMetadata(meta *parquet.FileMetaData) (stored times, err error
 
 // checkSchema compares the footer's schema with that of the Avro schema. Annotations may
 // differ: see sameOrder.
-func (p *part) checkSchema(got []parquet.SchemaElement) error {
+func (p *part) checkSchema(got []pq.SchemaElement) error {
 	want := p.tree.elements
 	//guard: rejects another schema than that of the rows
 	if len(got) != len(want) {
@@ -283,7 +283,7 @@ func (p *part) badSchema(reason string, args ...any) error {
 }
 
 // elementText describes an element of the schema.
-func elementText(e *parquet.SchemaElement) string {
+func elementText(e *pq.SchemaElement) string {
 	text := fmt.Sprintf("%.60q", e.Name)
 	if e.RepetitionType.Valid {
 		text = strings.ToLower(e.RepetitionType.V.String()) + " " + text

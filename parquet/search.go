@@ -6,7 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/parquet-go/parquet-go/bloom"
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -109,15 +109,15 @@ func (p *part) readFilter(c *partChunk, reserved *column.Reservation) (*storedFi
 	if err := p.checkSealed(c, c.checksumsOf(c.columnIndex, c.offsetIndex), b, s.offset, "Bloom filter"); err != nil {
 		return nil, err
 	}
-	h := new(parquet.BloomFilterHeader)
+	h := new(pq.BloomFilterHeader)
 	n, err := unmarshal(p.file.Name(), s.offset, b, h)
 	if err != nil {
 		return nil, err
 	}
 	size := len(b) - n
-	_, split := h.Algorithm.Value.(*parquet.SplitBlockAlgorithm)
-	_, xx := h.Hash.Value.(*parquet.XxHash)
-	_, plain := h.Compression.Value.(*parquet.BloomFilterUncompressed)
+	_, split := h.Algorithm.Value.(*pq.SplitBlockAlgorithm)
+	_, xx := h.Hash.Value.(*pq.XxHash)
+	_, plain := h.Compression.Value.(*pq.BloomFilterUncompressed)
 	switch {
 	//guard: refuses filters that it does not know
 	case !split || !xx || !plain:

@@ -3,7 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/parquet/encoding"
 )
@@ -12,7 +12,7 @@ import (
 // other blocks, except that it is lower once the dictionary has ended.
 type sizeBound struct {
 	kind  valueKind
-	codec format.CompressionCodec
+	codec pq.CompressionCodec
 	per   int64 // compression adds up to one byte to each per bytes: see compressRatio
 	lists bool  // a row may have several values
 	// word is the most bytes of the levels in a word of a block's lengths. Without lists, bits is
@@ -86,19 +86,19 @@ func newSizeBound(c *groupColumn, limit int) sizeBound {
 
 // encode raises the bounds for values in an encoding. It returns what the encoding adds to a page
 // with any number of values.
-func (b *sizeBound) encode(e format.Encoding) (page int64) {
+func (b *sizeBound) encode(e pq.Encoding) (page int64) {
 	delta := func(size int) {
 		page += int64(encoding.DeltaBound(0, size))
 		b.extra += int64(encoding.DeltaBound(128, size) - encoding.DeltaBound(0, size) - 128*size)
 	}
 	switch e {
-	case format.RLE:
+	case pq.RLE:
 		page, b.extra = 4+int64(encoding.HybridBoolsBound(0)), 1
-	case format.DeltaBinaryPacked:
+	case pq.DeltaBinaryPacked:
 		delta(int(b.value))
-	case format.DeltaLengthByteArray:
+	case pq.DeltaLengthByteArray:
 		delta(4) // instead of the lengths of plain values
-	case format.DeltaByteArray:
+	case pq.DeltaByteArray:
 		delta(4)
 		delta(4)
 		b.value += 4

@@ -3,14 +3,14 @@ package parquet
 import (
 	"slices"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 )
 
 // metadata returns the metadata of a column chunk, without the places of its pages.
-func (c *groupColumn) metadata() format.ColumnMetaData {
-	m := format.ColumnMetaData{
+func (c *groupColumn) metadata() pq.ColumnMetaData {
+	m := pq.ColumnMetaData{
 		Type: c.physical, PathInSchema: c.path, Codec: c.codec,
-		Encoding: []format.Encoding{format.RLE},
+		Encoding: []pq.Encoding{pq.RLE},
 	}
 	coded, others, text := int32(0), int32(0), int64(0)
 	for i := range c.pages {
@@ -25,23 +25,23 @@ func (c *groupColumn) metadata() format.ColumnMetaData {
 		m.Statistics.NullCount += int64(p.nulls)
 		text += p.text
 	}
-	stat := func(t format.PageType, e format.Encoding, n int32) {
+	stat := func(t pq.PageType, e pq.Encoding, n int32) {
 		if n > 0 {
-			m.EncodingStats = append(m.EncodingStats, format.PageEncodingStats{PageType: t, Encoding: e, Count: n})
+			m.EncodingStats = append(m.EncodingStats, pq.PageEncodingStats{PageType: t, Encoding: e, Count: n})
 		}
 	}
 	values, data := c.valuesEncoding(), c.pageType()
 	if c.words > 0 {
-		m.Encoding = append(m.Encoding, format.Plain, format.RLEDictionary)
-		stat(format.DictionaryPage, format.Plain, 1)
+		m.Encoding = append(m.Encoding, pq.Plain, pq.RLEDictionary)
+		stat(pq.DictionaryPage, pq.Plain, 1)
 	}
 	if others > 0 && !slices.Contains(m.Encoding, values) {
 		m.Encoding = append(m.Encoding, values)
 	}
-	stat(data, format.RLEDictionary, coded)
+	stat(data, pq.RLEDictionary, coded)
 	stat(data, values, others)
 	m.Statistics.MinValue, m.Statistics.MaxValue = c.chunkBounds()
-	if c.physical == format.ByteArray {
+	if c.physical == pq.ByteArray {
 		m.SizeStatistics.UnencodedByteArrayDataBytes = text
 	}
 	if len(c.histogram) > 0 {
@@ -104,9 +104,9 @@ func (r *boundReader) bound(size int8) []byte {
 }
 
 // columnIndex returns the column index, or nil if a page with values has no bounds.
-func (c *groupColumn) columnIndex() *format.ColumnIndex {
+func (c *groupColumn) columnIndex() *pq.ColumnIndex {
 	n := len(c.pages)
-	x := &format.ColumnIndex{
+	x := &pq.ColumnIndex{
 		NullPages: make([]bool, n), MinValues: make([][]byte, n), MaxValues: make([][]byte, n), NullCounts: make([]int64, n),
 	}
 	for i, r := 0, c.boundReader(); i < n; i++ {
@@ -125,19 +125,19 @@ func (c *groupColumn) columnIndex() *format.ColumnIndex {
 }
 
 // boundaryOrder returns how the bounds of pages that have values follow each other.
-func (c *groupColumn) boundaryOrder(x *format.ColumnIndex) format.BoundaryOrder {
+func (c *groupColumn) boundaryOrder(x *pq.ColumnIndex) pq.BoundaryOrder {
 	switch ascend, descend := c.order.directions(x); {
 	case ascend:
-		return format.Ascending
+		return pq.Ascending
 	case descend:
-		return format.Descending
+		return pq.Descending
 	}
-	return format.Unordered
+	return pq.Unordered
 }
 
 // directions reports whether the bounds of pages that have values ascend, and whether they
 // descend.
-func (o order) directions(x *format.ColumnIndex) (ascend, descend bool) {
+func (o order) directions(x *pq.ColumnIndex) (ascend, descend bool) {
 	ascend, descend = true, true
 	last := -1
 	for i, null := range x.NullPages {
@@ -156,14 +156,14 @@ func (o order) directions(x *format.ColumnIndex) (ascend, descend bool) {
 }
 
 // offsetIndex returns the offset index. The data pages begin at an offset of the file.
-func (c *groupColumn) offsetIndex(start int64) *format.OffsetIndex {
-	x := &format.OffsetIndex{PageLocations: make([]format.PageLocation, len(c.pages))}
+func (c *groupColumn) offsetIndex(start int64) *pq.OffsetIndex {
+	x := &pq.OffsetIndex{PageLocations: make([]pq.PageLocation, len(c.pages))}
 	row := int64(0)
 	for i := range c.pages {
 		p := &c.pages[i]
-		x.PageLocations[i] = format.PageLocation{Offset: start, CompressedPageSize: p.stored, FirstRowIndex: row}
+		x.PageLocations[i] = pq.PageLocation{Offset: start, CompressedPageSize: p.stored, FirstRowIndex: row}
 		start, row = start+int64(p.stored), row+int64(p.rows)
-		if c.physical == format.ByteArray {
+		if c.physical == pq.ByteArray {
 			x.UnencodedByteArrayDataBytes = append(x.UnencodedByteArrayDataBytes, p.text)
 		}
 	}

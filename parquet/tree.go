@@ -3,7 +3,7 @@ package parquet
 import (
 	"fmt"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
@@ -13,7 +13,7 @@ import (
 type tree struct {
 	mapping *shred.Mapping
 	// elements are the nodes of the schema, depth first, the root first.
-	elements []format.SchemaElement
+	elements []pq.SchemaElement
 	// leaves are the column chunks, in the order of the file.
 	leaves []leaf
 	// leafOf has, for each column of the mapping, the leaf with its levels: that of the column
@@ -33,7 +33,7 @@ type leaf struct {
 	unit           unit     // of the stored values
 	number         int      // number of the column in the mapping
 	path           []string // names from the root to the leaf, without the root's name
-	physical       format.Type
+	physical       pq.Type
 	size           int // size of a FIXED_LEN_BYTE_ARRAY
 	def, rep       int // level of a value, the highest in the file
 	// presence is set for a column that has only levels. In the file, its values are true.
@@ -57,12 +57,12 @@ func newTree(schema string, stored times) (*tree, error) {
 	}
 	b := treeBuilder{tree: t}
 	root := m.Root()
-	b.group(root.Type().FullName(), format.Required, format.LogicalType{}, func() {
+	b.group(root.Type().FullName(), pq.Required, pq.LogicalType{}, func() {
 		if root.Type().Kind == shred.KindRecord {
 			b.fields(root)
 			return
 		}
-		b.place(root, root.Type().FullName(), format.Required, -1)
+		b.place(root, root.Type().FullName(), pq.Required, -1)
 	})
 	t.elements[0].RepetitionType.Reset() // the root has none
 	for i := len(m.Columns) - 1; i >= 0; i-- {
@@ -90,7 +90,7 @@ func (t *tree) itemLevel(col int) int {
 }
 
 // group adds a group and the children that add adds.
-func (b *treeBuilder) group(name string, r format.FieldRepetitionType, t format.LogicalType, add func()) {
+func (b *treeBuilder) group(name string, r pq.FieldRepetitionType, t pq.LogicalType, add func()) {
 	at, depth := len(b.elements), len(b.path)
 	b.elements = append(b.elements, groupElement(name, r, t))
 	if at > 0 {
@@ -123,7 +123,7 @@ func (b *treeBuilder) after(i int) int {
 
 // place adds the nodes of one place. lengths is the column of the place's lengths, if it is
 // an item or a branch, or else -1.
-func (b *treeBuilder) place(p shred.Place, name string, r format.FieldRepetitionType, lengths int) {
+func (b *treeBuilder) place(p shred.Place, name string, r pq.FieldRepetitionType, lengths int) {
 	kind := p.Type().Kind
 	switch {
 	case p.Raw():
@@ -131,7 +131,7 @@ func (b *treeBuilder) place(p shred.Place, name string, r format.FieldRepetition
 		b.leaf(p.Column(), name, r, p)
 	case p.Leaf():
 		if kind == shred.KindNull {
-			r = format.Optional
+			r = pq.Optional
 		}
 		b.leaf(p.Column(), name, r, p)
 	case empty(p):
@@ -140,22 +140,22 @@ func (b *treeBuilder) place(p shred.Place, name string, r format.FieldRepetition
 			b.presence(lengths, name, r)
 		}
 	case kind == shred.KindRecord:
-		b.group(name, r, format.LogicalType{}, func() { b.fields(p) })
+		b.group(name, r, pq.LogicalType{}, func() { b.fields(p) })
 	case kind == shred.KindArray:
-		b.group(name, r, format.LogicalType{Value: &format.ListType{}}, func() {
-			b.group("list", format.Repeated, format.LogicalType{}, func() {
-				b.place(p.Items(), "element", format.Required, p.Column())
+		b.group(name, r, pq.LogicalType{Value: &pq.ListType{}}, func() {
+			b.group("list", pq.Repeated, pq.LogicalType{}, func() {
+				b.place(p.Items(), "element", pq.Required, p.Column())
 			})
 		})
 	case kind == shred.KindMap:
-		var t format.LogicalType
+		var t pq.LogicalType
 		if !empty(p.Items()) { // engines refuse a map without values
-			t.Value = &format.MapType{}
+			t.Value = &pq.MapType{}
 		}
 		b.group(name, r, t, func() {
-			b.group("key_value", format.Repeated, format.LogicalType{}, func() {
+			b.group("key_value", pq.Repeated, pq.LogicalType{}, func() {
 				b.key(p.Key())
-				b.place(p.Items(), "value", format.Required, -1)
+				b.place(p.Items(), "value", pq.Required, -1)
 			})
 		})
 	default:
@@ -165,28 +165,28 @@ func (b *treeBuilder) place(p shred.Place, name string, r format.FieldRepetition
 
 func (b *treeBuilder) fields(p shred.Place) {
 	for i, f := range p.Type().Fields {
-		b.place(p.Field(i), f.Name, format.Required, -1)
+		b.place(p.Field(i), f.Name, pq.Required, -1)
 	}
 }
 
 // union adds an optional node, or a group with a member for each branch except null.
-func (b *treeBuilder) union(p shred.Place, name string, r format.FieldRepetitionType) {
+func (b *treeBuilder) union(p shred.Place, name string, r pq.FieldRepetitionType) {
 	_, null := p.Type().Optional()
 	if null >= 0 {
 		lengths, branch := p.Branch(1 - null)
-		b.place(branch, name, format.Optional, lengths)
+		b.place(branch, name, pq.Optional, lengths)
 		return
 	}
 	for _, branch := range p.Type().Branches {
 		if branch.Kind == shred.KindNull {
-			r = format.Optional
+			r = pq.Optional
 		}
 	}
-	b.group(name, r, format.LogicalType{}, func() {
+	b.group(name, r, pq.LogicalType{}, func() {
 		members := 0
 		for i := range p.Type().Branches {
 			if lengths, branch := p.Branch(i); lengths >= 0 {
-				b.place(branch, fmt.Sprintf("member%d", members), format.Optional, lengths)
+				b.place(branch, fmt.Sprintf("member%d", members), pq.Optional, lengths)
 				members++
 			}
 		}
@@ -215,7 +215,7 @@ func empty(p shred.Place) bool {
 }
 
 // leaf adds the column chunk of a column with values.
-func (b *treeBuilder) leaf(number int, name string, r format.FieldRepetitionType, p shred.Place) {
+func (b *treeBuilder) leaf(number int, name string, r pq.FieldRepetitionType, p shred.Place) {
 	l, stored := b.newLeaf(number, name)
 	b.add(l, leafElement(l, stored, name, r, p.Type().Kind == shred.KindString && !p.Raw()))
 }
@@ -223,13 +223,13 @@ func (b *treeBuilder) leaf(number int, name string, r format.FieldRepetitionType
 // key adds the column chunk of a map's keys.
 func (b *treeBuilder) key(number int) {
 	l, stored := b.newLeaf(number, "key")
-	b.add(l, leafElement(l, stored, "key", format.Required, true))
+	b.add(l, leafElement(l, stored, "key", pq.Required, true))
 }
 
 // presence adds the column chunk of a column that has only lengths.
-func (b *treeBuilder) presence(number int, name string, r format.FieldRepetitionType) {
+func (b *treeBuilder) presence(number int, name string, r pq.FieldRepetitionType) {
 	l, stored := b.newLeaf(number, name)
-	l.presence, l.physical = true, format.Boolean
+	l.presence, l.physical = true, pq.Boolean
 	b.add(l, leafElement(l, stored, name, r, false))
 }
 
@@ -244,7 +244,7 @@ func (b *treeBuilder) newLeaf(number int, name string) (l *leaf, stored *column.
 	return l, stored
 }
 
-func (b *treeBuilder) add(l *leaf, e format.SchemaElement) {
+func (b *treeBuilder) add(l *leaf, e pq.SchemaElement) {
 	b.leafOf[l.number] = len(b.leaves)
 	b.elements, b.leaves = append(b.elements, e), append(b.leaves, *l)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
@@ -151,14 +151,14 @@ func TestTreeOfOtherRows(t *testing.T) {
 
 // TestUnmarshalChecks checks that a document is refused that is cut or needs much memory.
 func TestUnmarshalChecks(t *testing.T) {
-	whole, err := marshal(&format.OffsetIndex{PageLocations: []format.PageLocation{{Offset: 1 << 40, CompressedPageSize: 7}}})
+	whole, err := marshal(&pq.OffsetIndex{PageLocations: []pq.PageLocation{{Offset: 1 << 40, CompressedPageSize: 7}}})
 	testenv.Must(t, err)
-	var got format.OffsetIndex
+	var got pq.OffsetIndex
 	if n, err := unmarshal("f", 0, append(whole, 9), &got); err != nil || n != len(whole) || got.PageLocations[0].Offset != 1<<40 {
 		t.Errorf("got %+v, %d bytes, %v", got, n, err)
 	}
 	for n := range whole {
-		if _, err := unmarshal("f", 0, whole[:n], new(format.OffsetIndex)); err == nil {
+		if _, err := unmarshal("f", 0, whole[:n], new(pq.OffsetIndex)); err == nil {
 			t.Errorf("%d of %d bytes are a document", n, len(whole))
 		}
 	}
@@ -169,20 +169,20 @@ func TestUnmarshalChecks(t *testing.T) {
 		"a map":                "\x1b\x00\x00",
 		"a string without end": "\x18\xff\xff\xff\xff\x0f",
 	} {
-		if _, err := unmarshal("f", 0, []byte(b), new(format.FileMetaData)); err == nil {
+		if _, err := unmarshal("f", 0, []byte(b), new(pq.FileMetaData)); err == nil {
 			t.Errorf("%s is a document", name)
 		}
 	}
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	whole, err := marshal(&format.FileMetaData{Schema: []format.SchemaElement{{Name: "r"}}})
+	whole, err := marshal(&pq.FileMetaData{Schema: []pq.SchemaElement{{Name: "r"}}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole)
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		for _, v := range []any{new(format.FileMetaData), new(format.PageHeader), new(format.ColumnIndex), new(format.OffsetIndex), new(format.BloomFilterHeader)} {
+		for _, v := range []any{new(pq.FileMetaData), new(pq.PageHeader), new(pq.ColumnIndex), new(pq.OffsetIndex), new(pq.BloomFilterHeader)} {
 			_, _ = unmarshal("f", 0, b, v)
 		}
 	})
@@ -192,11 +192,11 @@ func FuzzUnmarshal(f *testing.F) {
 func TestSeal(t *testing.T) {
 	var s seals
 	s.add([]byte("header"))
-	meta := &format.FileMetaData{Version: 2, NumRows: 5, CreatedBy: createdBy, Schema: []format.SchemaElement{{Name: "r"}}}
+	meta := &pq.FileMetaData{Version: 2, NumRows: 5, CreatedBy: createdBy, Schema: []pq.SchemaElement{{Name: "r"}}}
 	footer, err := s.seal(meta)
 	testenv.Must(t, err)
 	read := func(b []byte) (seal, error) {
-		var m format.FileMetaData
+		var m pq.FileMetaData
 		if _, err := unmarshal("f", 0, b, &m); err != nil {
 			return seal{}, err
 		}
@@ -219,7 +219,7 @@ func TestSeal(t *testing.T) {
 		t.Errorf("copied metadata: %+v, %v", got, err)
 	}
 	// Without the key, the file is one of another writer.
-	if got, err := readSeal("f", 0, []byte("of another writer"), &format.FileMetaData{}); err != nil || got.size != -1 {
+	if got, err := readSeal("f", 0, []byte("of another writer"), &pq.FileMetaData{}); err != nil || got.size != -1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -83,7 +83,7 @@ func undecodable(err error) error {
 
 // textual reports whether values are strings of bytes in the file.
 func (l *leaf) textual() bool {
-	return l.physical == parquet.ByteArray || l.physical == parquet.FixedLenByteArray
+	return l.physical == pq.ByteArray || l.physical == pq.FixedLenByteArray
 }
 
 // reset moves to the first value of a page. text is how many bytes the page's strings may have.
@@ -95,12 +95,12 @@ func (v *valueReader) reset(page *loadedPage, w *words, text int64) error {
 	switch e := page.encoding; {
 	case dictionaryCoded(e):
 		return v.beginWords(page.values)
-	case e == parquet.RLE && v.leaf.physical == parquet.Boolean:
+	case e == pq.RLE && v.leaf.physical == pq.Boolean:
 		return v.beginBits(page.values)
-	case e == parquet.ByteStreamSplit && v.leaf.width() > 0:
+	case e == pq.ByteStreamSplit && v.leaf.width() > 0:
 		v.coding = codedSplit
 		return nil
-	case e == parquet.Plain || len(page.values) == 0: // without values, any encoding is good
+	case e == pq.Plain || len(page.values) == 0: // without values, any encoding is good
 		v.coding = codedPlain
 		return nil
 	}
@@ -112,18 +112,18 @@ func (v *valueReader) beginDelta(page *loadedPage) error {
 	if v.deltaDecoders == nil {
 		v.deltaDecoders = new(deltaDecoders)
 	}
-	texts := v.leaf.physical == parquet.ByteArray
+	texts := v.leaf.physical == pq.ByteArray
 	switch e := page.encoding; {
-	case e == parquet.DeltaBinaryPacked && v.leaf.physical == parquet.Int32:
+	case e == pq.DeltaBinaryPacked && v.leaf.physical == pq.Int32:
 		v.coding = codedDelta
 		return v.ints.Reset(page.values)
-	case e == parquet.DeltaBinaryPacked && v.leaf.physical == parquet.Int64:
+	case e == pq.DeltaBinaryPacked && v.leaf.physical == pq.Int64:
 		v.coding = codedDelta
 		return v.longs.Reset(page.values)
-	case e == parquet.DeltaLengthByteArray && texts:
+	case e == pq.DeltaLengthByteArray && texts:
 		v.coding = codedLengths
 		return v.lengths.Reset(page.values)
-	case e == parquet.DeltaByteArray && v.leaf.textual():
+	case e == pq.DeltaByteArray && v.leaf.textual():
 		v.coding = codedShared
 		return v.shared.Reset(page.values)
 	//guard: refuses encodings that cannot be decoded
@@ -174,7 +174,7 @@ func (v *valueReader) read(dst *column.Vector, n int) error {
 	switch {
 	case v.coding == codedWords:
 		err = v.readWords(dst, n)
-	case v.leaf.physical == parquet.Boolean:
+	case v.leaf.physical == pq.Boolean:
 		err = v.readBools(dst, n)
 	case v.symbols != nil:
 		err = v.readSymbols(dst, n)
@@ -221,7 +221,7 @@ func (v *valueReader) readStored(dst *column.Vector, n int) (err error) {
 	src := v.plain
 	switch v.coding {
 	case codedDelta:
-		if v.leaf.physical == parquet.Int32 {
+		if v.leaf.physical == pq.Int32 {
 			dst.Ints, err = readDelta(&v.ints, dst.Ints, n)
 		} else {
 			dst.Longs, err = readDelta(&v.longs, dst.Longs, n)
@@ -234,11 +234,11 @@ func (v *valueReader) readStored(dst *column.Vector, n int) (err error) {
 		src = v.scratch.Data
 	}
 	switch v.leaf.physical {
-	case parquet.Int32:
+	case pq.Int32:
 		dst.Ints, src, err = encoding.DecodePlainInt32(dst.Ints, src, n)
-	case parquet.Int64:
+	case pq.Int64:
 		dst.Longs, src, err = encoding.DecodePlainInt64(dst.Longs, src, n)
-	case parquet.Float:
+	case pq.Float:
 		dst.Floats, src, err = encoding.DecodePlainFloat(dst.Floats, src, n)
 	default:
 		dst.Doubles, src, err = encoding.DecodePlainDouble(dst.Doubles, src, n)
@@ -286,7 +286,7 @@ func (v *valueReader) readBools(dst *column.Vector, n int) (err error) {
 
 // readText appends strings that are not in a dictionary.
 func (v *valueReader) readText(dst *column.Vector, n int) (err error) {
-	offsets, data, rest, fixed := dst.Offsets, dst.Data, v.plain, v.leaf.physical == parquet.FixedLenByteArray
+	offsets, data, rest, fixed := dst.Offsets, dst.Data, v.plain, v.leaf.physical == pq.FixedLenByteArray
 	values := max(len(offsets)-1, 0)
 	switch {
 	case v.coding == codedLengths:
@@ -417,7 +417,7 @@ func (v *valueReader) skip(n int) (err error) {
 		return nil
 	case v.coding == codedWords || v.coding == codedBits:
 		err = v.hybrid.Skip(n)
-	case v.coding == codedDelta && v.leaf.physical == parquet.Int32:
+	case v.coding == codedDelta && v.leaf.physical == pq.Int32:
 		err = v.ints.Skip(n)
 	case v.coding == codedDelta:
 		err = v.longs.Skip(n)
@@ -425,9 +425,9 @@ func (v *valueReader) skip(n int) (err error) {
 		err = v.lengths.Skip(n)
 	case v.coding == codedShared:
 		err = v.shared.Skip(n)
-	case v.coding == codedSplit || v.leaf.physical == parquet.Boolean:
+	case v.coding == codedSplit || v.leaf.physical == pq.Boolean:
 		v.at += n // read checks it
-	case v.leaf.physical == parquet.ByteArray:
+	case v.leaf.physical == pq.ByteArray:
 		v.plain, err = encoding.SkipPlainBytes(v.plain, n)
 	default:
 		size := v.leaf.width()
@@ -449,7 +449,7 @@ func (v *valueReader) end() error {
 	case v.leaf.Type == column.Null || v.coding != codedPlain && v.coding != codedSplit:
 	case v.coding == codedSplit:
 		rest = len(v.plain) - v.at*v.leaf.width()
-	case v.leaf.physical == parquet.Boolean:
+	case v.leaf.physical == pq.Boolean:
 		rest = len(v.plain) - (v.at+7)/8
 	default:
 		rest = len(v.plain)

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 )
@@ -35,17 +35,17 @@ func kindOf(l *leaf) valueKind {
 		return enums
 	}
 	switch l.physical {
-	case format.Boolean:
+	case pq.Boolean:
 		return booleans
-	case format.Int32:
+	case pq.Int32:
 		return ints
-	case format.Int64:
+	case pq.Int64:
 		return longs
-	case format.Float:
+	case pq.Float:
 		return floats
-	case format.Double:
+	case pq.Double:
 		return doubles
-	case format.FixedLenByteArray:
+	case pq.FixedLenByteArray:
 		return fixed
 	}
 	return texts

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -74,16 +74,16 @@ type placeSum struct {
 type chunkVerifier struct {
 	p      *part
 	c      *partChunk
-	meta   *parquet.ColumnMetaData
-	index  *parquet.ColumnIndex // nil if there is none
-	places map[int]placeSum     // by column
+	meta   *pq.ColumnMetaData
+	index  *pq.ColumnIndex  // nil if there is none
+	places map[int]placeSum // by column
 
 	reader pageReader
 	levels levelReader
 	around []aroundSum
 	lists  []*cursor // of the columns whose lengths are in this chunk, without values
 	values valueVerifier
-	pages  map[parquet.PageEncodingStats]int32 // numbers of pages by their kind
+	pages  map[pq.PageEncodingStats]int32 // numbers of pages by their kind
 	page   pageCounts
 	whole  pageCounts
 	raw    int64 // bytes of all pages before compression, with their headers
@@ -124,7 +124,7 @@ func newChunkVerifier(p *part, i int, lists []int, places map[int]placeSum) *chu
 	l := c.leaf
 	v := &chunkVerifier{
 		p: p, c: c, meta: &p.footer.RowGroups[0].Columns[i].MetaData, places: places,
-		reader: pageReader{p: p, c: c}, values: newValueVerifier(l), pages: make(map[parquet.PageEncodingStats]int32),
+		reader: pageReader{p: p, c: c}, values: newValueVerifier(l), pages: make(map[pq.PageEncodingStats]int32),
 	}
 	v.growth.Stored = p.file.Size()
 	v.levels.repetition.most, v.levels.definition.most = uint32(l.rep), uint32(l.def)
@@ -211,7 +211,7 @@ func (v *chunkVerifier) dictionary() error {
 // count counts a page by its kind, and its bytes.
 func (v *chunkVerifier) count(page *loadedPage) {
 	v.raw += int64(page.headSize) + int64(page.head.Raw)
-	v.pages[parquet.PageEncodingStats{PageType: page.head.Type, Encoding: page.encoding}]++
+	v.pages[pq.PageEncodingStats{PageType: page.head.Type, Encoding: page.encoding}]++
 }
 
 // verifyPage decodes a page and compares it with the indexes.
@@ -387,7 +387,7 @@ func (v *chunkVerifier) verifyCounts() error {
 // verifyEncodings compares the numbers of pages and their encodings with the footer.
 func (v *chunkVerifier) verifyEncodings() error {
 	for _, s := range v.meta.EncodingStats {
-		key := parquet.PageEncodingStats{PageType: s.PageType, Encoding: s.Encoding}
+		key := pq.PageEncodingStats{PageType: s.PageType, Encoding: s.Encoding}
 		//guard: rejects a wrong number of pages
 		if n := v.pages[key]; n != s.Count {
 			return v.fail(-1, damage.Count, v.p.footerAt, "%d pages of the type %v with the encoding %v, the footer says %d", n, s.PageType, s.Encoding, s.Count)
@@ -408,7 +408,7 @@ func (v *chunkVerifier) verifyEncodings() error {
 func (v *chunkVerifier) verifyOrder() error {
 	ascend, descend := v.values.order.directions(v.index)
 	//guard: rejects an order that a search would rely on
-	if o := v.index.BoundaryOrder; o == parquet.Ascending && !ascend || o == parquet.Descending && !descend {
+	if o := v.index.BoundaryOrder; o == pq.Ascending && !ascend || o == pq.Descending && !descend {
 		return v.fail(-1, damage.Value, v.c.columnIndex.offset, "the bounds of the pages are not %v", o)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/parquet-go/parquet-go/bloom"
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -57,13 +57,13 @@ func (v *valueVerifier) bound(least, most []byte) {
 // checkBounds checks the sizes of bounds.
 func (v *valueVerifier) checkBounds() error {
 	size := v.leaf.width()
-	if v.leaf.physical == parquet.Boolean {
+	if v.leaf.physical == pq.Boolean {
 		size = 1
 	}
 	for _, b := range v.bounds {
 		for _, end := range [][]byte{b.least, b.most} {
 			//guard: rejects a bound of another type
-			if end != nil && size > 0 && len(end) != size && v.leaf.physical != parquet.FixedLenByteArray {
+			if end != nil && size > 0 && len(end) != size && v.leaf.physical != pq.FixedLenByteArray {
 				return bad(damage.Value, "a bound of %d bytes, expected %d", len(end), size)
 			}
 		}
@@ -118,7 +118,7 @@ func (v *valueVerifier) verifyWords(n int) (text int64, err error) {
 			return 0, bad(damage.Value, "the index %d, but the dictionary has %d values", i, v.reader.words.count)
 		}
 		word := v.word(int(i))
-		if v.leaf.physical == parquet.ByteArray {
+		if v.leaf.physical == pq.ByteArray {
 			text += int64(len(word))
 		}
 		if v.seen[i/64]>>(i%64)&1 == 0 {
@@ -155,7 +155,7 @@ func (v *valueVerifier) value(from *column.Vector, i int) []byte {
 		if v.leaf.Symbols != nil {
 			return []byte(v.leaf.Symbols[from.Ints[i]])
 		}
-		if v.leaf.physical == parquet.Int64 {
+		if v.leaf.physical == pq.Int64 {
 			return binary.LittleEndian.AppendUint64(v.plain[:0], uint64(v.leaf.unit.toStored(int64(from.Ints[i]))))
 		}
 		return binary.LittleEndian.AppendUint32(v.plain[:0], uint32(from.Ints[i]))
@@ -177,7 +177,7 @@ func (v *valueVerifier) verifyBatch(n int) (text int64, err error) {
 	}
 	for i := range n {
 		value := v.value(&v.batch, i)
-		if v.leaf.physical == parquet.ByteArray {
+		if v.leaf.physical == pq.ByteArray {
 			text += int64(len(value))
 		}
 		//guard: rejects a presence that is false
@@ -199,7 +199,7 @@ func (v *valueVerifier) verifyText(n int) (text int64, err error) {
 			return 0, err
 		}
 		value := before[:len(before)-len(v.reader.plain)]
-		if v.leaf.physical == parquet.ByteArray {
+		if v.leaf.physical == pq.ByteArray {
 			value = value[4:]
 			text += int64(len(value))
 		}

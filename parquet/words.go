@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	parquet "github.com/parquet-go/parquet-go/format"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -24,11 +24,11 @@ type words struct {
 
 // oldDictionary is the encoding PLAIN_DICTIONARY of old writers: of PLAIN words in dictionaries,
 // and of indexes in data pages.
-const oldDictionary parquet.Encoding = 2
+const oldDictionary pq.Encoding = 2
 
 // dictionaryCoded reports whether the values of a data page are indexes of the dictionary.
-func dictionaryCoded(e parquet.Encoding) bool {
-	return e == parquet.RLEDictionary || e == oldDictionary
+func dictionaryCoded(e pq.Encoding) bool {
+	return e == pq.RLEDictionary || e == oldDictionary
 }
 
 // readWords appends values of the dictionary.
@@ -134,7 +134,7 @@ func (v *valueReader) gatherText(dst *column.Vector, indexes []uint32) error {
 func (v *valueReader) readDictionary(page *loadedPage) (*words, error) {
 	w := &words{count: page.entries}
 	//guard: refuses dictionaries in other encodings
-	if page.encoding != parquet.Plain && page.encoding != oldDictionary {
+	if page.encoding != pq.Plain && page.encoding != oldDictionary {
 		return nil, bad(damage.Unsupported, "a dictionary with the encoding %v (%d)", page.encoding, int32(page.encoding))
 	}
 	//guard: keeps the places of words within 32 bits
@@ -142,7 +142,7 @@ func (v *valueReader) readDictionary(page *loadedPage) (*words, error) {
 		return nil, bad(damage.Unsupported, "a dictionary of %d bytes", len(page.values))
 	}
 	plain := *page
-	plain.encoding = parquet.Plain
+	plain.encoding = pq.Plain
 	if err := v.reset(&plain, nil, math.MaxInt64); err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (v *valueReader) readDictionary(page *loadedPage) (*words, error) {
 		if err := v.read(&w.values, w.count); err != nil {
 			return nil, err
 		}
-	case v.leaf.physical == parquet.FixedLenByteArray:
+	case v.leaf.physical == pq.FixedLenByteArray:
 		w.text, v.plain = page.values, v.plain[w.count*v.leaf.size:]
 	default:
 		w.text, w.places = page.values, make([]int32, 0, w.count+1)
@@ -183,9 +183,9 @@ func (v *valueReader) wordsMemory(page *loadedPage) int64 {
 // leastSize returns the least size in bytes of a PLAIN value. A boolean counts as one.
 func (v *valueReader) leastSize() int {
 	switch v.leaf.physical {
-	case parquet.Boolean:
+	case pq.Boolean:
 		return 1
-	case parquet.ByteArray:
+	case pq.ByteArray:
 		return 4
 	}
 	return v.leaf.width()
