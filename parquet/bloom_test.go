@@ -175,7 +175,7 @@ func TestLacks(t *testing.T) {
 		for _, file := range [][]byte{b, newRewriter(t, b, r).file()} {
 			p := mustOpen(t, file)
 			testenv.Must(t, p.Verify(t.Context()))
-			rewritten := p.seal.size < 0 // which leaves no dictionaries
+			rewritten := p.checksums.size < 0 // which leaves no dictionaries
 			for _, tt := range []struct {
 				column string
 				values [][]byte

@@ -28,7 +28,7 @@ type partChunk struct {
 	columnIndex, offsetIndex section
 	filter                   section // the Bloom filter
 	coded                    bool    // by the footer, all data pages are coded by the dictionary
-	sums                     int     // entry of the chunk's first page in the table of checksums
+	firstEntry               int     // entry of the chunk's first page in the table of checksums
 	pageCount                int     // number of pages by that table, the dictionary's included
 
 	ordered bool // bounds have the order of the type
@@ -83,7 +83,7 @@ func (p *part) addChunks(meta *pq.FileMetaData) error {
 		if p.rows != 0 {
 			return damage.New(damage.Count, p.file.Name(), p.footerAt, "no row group, but %d rows", p.rows)
 		}
-		return p.checkSums(0)
+		return p.checkTableSize(0)
 	}
 	g := &meta.RowGroups[0]
 	//guard: rejects a row group with other rows than the file
@@ -94,18 +94,18 @@ func (p *part) addChunks(meta *pq.FileMetaData) error {
 	if len(g.Columns) != len(p.chunks) {
 		return damage.New(damage.Count, p.file.Name(), p.footerAt, "%d column chunks, the schema has %d leaves", len(g.Columns), len(p.chunks))
 	}
-	sums, elements := 0, leafElements(meta.Schema)
+	entries, elements := 0, leafElements(meta.Schema)
 	for i := range p.chunks {
 		c := &p.chunks[i]
 		if err := p.addChunk(c, &g.Columns[i]); err != nil {
 			return err
 		}
 		c.ordered = i < len(meta.ColumnOrders) && isTypeOrder(meta.ColumnOrders[i]) && sameOrder(c.leaf, elements[i])
-		c.sums = sums
-		sums += c.checksumsOf(c.columnIndex, c.offsetIndex, c.filter)
+		c.firstEntry = entries
+		entries += c.checksumsOf(c.columnIndex, c.offsetIndex, c.filter)
 	}
 	p.chooseLengths()
-	return p.checkSums(sums)
+	return p.checkTableSize(entries)
 }
 
 // checksumsOf returns the number of checksums of the chunk's pages, and of those sections that the
@@ -142,11 +142,11 @@ func (p *part) chooseLengths() {
 	}
 }
 
-// checkSums checks the size of the table of checksums.
-func (p *part) checkSums(sums int) error {
+// checkTableSize checks that the table of checksums has that many entries.
+func (p *part) checkTableSize(entries int) error {
 	//guard: rejects a table of checksums for other pages
-	if p.seal.size >= 0 && p.seal.size != 4*int64(sums) {
-		return damage.New(damage.Header, p.file.Name(), p.footerAt, "a table of %d bytes, the column chunks have %d checksums", p.seal.size, sums)
+	if p.checksums.size >= 0 && p.checksums.size != 4*int64(entries) {
+		return damage.New(damage.Header, p.file.Name(), p.footerAt, "a table of %d bytes, the column chunks have %d checksums", p.checksums.size, entries)
 	}
 	return nil
 }
@@ -277,8 +277,8 @@ func (p *part) locate(err error, c *partChunk, page *loadedPage) error {
 	return err
 }
 
-// checkSum compares bytes at an offset with their CRC-32C in the table of checksums.
-func (p *part) checkSum(b []byte, want uint32, at int64, what string) error {
+// checkBytes compares bytes at an offset with their CRC-32C in the table of checksums.
+func (p *part) checkBytes(b []byte, want uint32, at int64, what string) error {
 	//guard: detects changed bytes that Parquet's own checksums do not cover
 	if got := crc32.Checksum(b, castagnoli); got != want {
 		return damage.New(damage.Checksum, p.file.Name(), at, "the %s has the CRC-32C %08x, expected %08x", what, got, want)
@@ -286,15 +286,15 @@ func (p *part) checkSum(b []byte, want uint32, at int64, what string) error {
 	return nil
 }
 
-// checkSealed checks bytes of a chunk, whose entry in the table of checksums is i, if the file
+// checkEntry checks bytes of a chunk, whose entry in the table of checksums is i, if the file
 // has the table.
-func (p *part) checkSealed(c *partChunk, i int, b []byte, at int64, what string) error {
-	if p.seal.size < 0 {
+func (p *part) checkEntry(c *partChunk, i int, b []byte, at int64, what string) error {
+	if p.checksums.size < 0 {
 		return nil
 	}
-	want, err := p.sum(c.sums + i)
+	want, err := p.checksum(c.firstEntry + i)
 	if err == nil {
-		err = p.checkSum(b, want, at, what)
+		err = p.checkBytes(b, want, at, what)
 	}
 	if d, ok := err.(*damage.Error); ok && d.Column == "" {
 		d.Column = c.leaf.Name
@@ -302,9 +302,9 @@ func (p *part) checkSealed(c *partChunk, i int, b []byte, at int64, what string)
 	return err
 }
 
-// readIndex reads an index of a chunk. sum is its entry in the table of checksums, from the
+// readIndex reads an index of a chunk. entry is its entry in the table of checksums, from the
 // chunk's first one. reserved accounts for the memory.
-func (p *part) readIndex(c *partChunk, kind tableKind, sum int, v any, reserved *column.Reservation) error {
+func (p *part) readIndex(c *partChunk, kind tableKind, entry int, v any, reserved *column.Reservation) error {
 	s, what := c.columnIndex, "column index"
 	if kind == offsetIndexes {
 		s, what = c.offsetIndex, "offset index"
@@ -316,7 +316,7 @@ func (p *part) readIndex(c *partChunk, kind tableKind, sum int, v any, reserved 
 	if err := p.readTable(b, s.offset, kind); err != nil {
 		return err
 	}
-	if err := p.checkSealed(c, sum, b, s.offset, what); err != nil {
+	if err := p.checkEntry(c, entry, b, s.offset, what); err != nil {
 		return err
 	}
 	err := p.unmarshal(s.offset, b, v, reserved)
@@ -362,7 +362,7 @@ func (p *part) readPages(c *partChunk, reserved *column.Reservation) ([]partPage
 	}
 	switch {
 	//guard: rejects pages without checksums of their headers
-	case p.seal.size >= 0 && n != c.pageCount-dictionary:
+	case p.checksums.size >= 0 && n != c.pageCount-dictionary:
 		return nil, p.damaged(c, -1, damage.Count, at, "the offset index has %d pages, the footer %d", n, c.pageCount-dictionary)
 	//guard: rejects rows without a page
 	case n == 0:

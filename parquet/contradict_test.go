@@ -54,13 +54,13 @@ func reindexed(t testing.TB, file []byte, change func(x *indexes)) []byte {
 		}
 		x.pages = file[:c.end:c.end]
 	}
-	x.KeyValueMetadata = slices.DeleteFunc(x.KeyValueMetadata, func(kv pq.KeyValue) bool { return kv.Key == sealKey })
+	x.KeyValueMetadata = slices.DeleteFunc(x.KeyValueMetadata, func(kv pq.KeyValue) bool { return kv.Key == checksumsKey })
 	change(x)
-	out, s := x.pages, seals{}
+	out, s := x.pages, checksums{}
 	for i := range p.chunks {
 		c, to := &p.chunks[i], &x.RowGroups[0].Columns[i]
 		for k := range c.pageCount {
-			sum, err := p.sum(c.sums + k)
+			sum, err := p.checksum(c.firstEntry + k)
 			testenv.Must(t, err)
 			s.table = binary.LittleEndian.AppendUint32(s.table, sum)
 		}
@@ -89,7 +89,7 @@ func reindexed(t testing.TB, file []byte, change func(x *indexes)) []byte {
 		x.last()
 	}
 	out = append(out, s.table...)
-	footer, err := s.seal(x.FileMetaData)
+	footer, err := s.footer(x.FileMetaData)
 	testenv.Must(t, err)
 	out = binary.LittleEndian.AppendUint32(append(out, footer...), uint32(len(footer)))
 	return append(out, magic...)

@@ -72,8 +72,8 @@ func (d *dumper) region(r *region) {
 	case offsetIndexRegion:
 		d.Title("offset index of %s", d.name(r.chunk))
 		d.document(r.section, reflect.TypeFor[pq.OffsetIndex]())
-	case sumsRegion:
-		d.sums()
+	case checksumsRegion:
+		d.checksums()
 	case footerRegion:
 		d.Title("footer")
 		d.document(section{r.offset, r.size - int64(trailer)}, reflect.TypeFor[pq.FileMetaData]())
@@ -240,8 +240,8 @@ func plainText(l *leaf, b []byte) string {
 	return dump.Quote(b)
 }
 
-// sums dumps the table of checksums.
-func (d *dumper) sums() {
+// checksums dumps the table of checksums.
+func (d *dumper) checksums() {
 	d.Title("CRC-32C of page headers, indexes and Bloom filters")
 	for i := range d.p.chunks {
 		c := &d.p.chunks[i]

@@ -24,7 +24,7 @@ type file struct {
 	// columnIndexes and offsetIndexes are those of all column chunks, one after another. The file
 	// has all column indexes first, as some readers expect.
 	columnIndexes, offsetIndexes []byte
-	seals                        seals
+	checksums                    checksums
 	memory                       column.Account // of the fields above
 	export                       bool           // the file is not a part
 	symbols                      map[*string][][]byte
@@ -137,7 +137,7 @@ func (a *assembly) output() format.Output {
 const footerBytes = 512
 
 // add adds a row group, whose column chunks have the given indexes and checksums.
-func (f *file) add(group *pq.RowGroup, indexes []chunkIndexes, s seals) error {
+func (f *file) add(group *pq.RowGroup, indexes []chunkIndexes, s checksums) error {
 	n := len(s.table)
 	for i := range indexes {
 		n += len(indexes[i].columns) + len(indexes[i].offsets)
@@ -152,7 +152,7 @@ func (f *file) add(group *pq.RowGroup, indexes []chunkIndexes, s seals) error {
 		chunk.ColumnIndexLength, chunk.OffsetIndexLength = int32(len(x.columns)), int32(len(x.offsets))
 		f.columnIndexes, f.offsetIndexes = append(f.columnIndexes, x.columns...), append(f.offsetIndexes, x.offsets...)
 	}
-	f.seals.table = append(f.seals.table, s.table...)
+	f.checksums.table = append(f.checksums.table, s.table...)
 	f.groups, f.rows = append(f.groups, *group), f.rows+group.NumRows
 	return nil
 }
@@ -174,8 +174,8 @@ func (f *file) end(a *assembly) error {
 	}
 	a.append(f.columnIndexes)
 	a.append(f.offsetIndexes)
-	a.append(f.seals.table)
-	footer, err := f.seals.seal(f.metadata())
+	a.append(f.checksums.table)
+	footer, err := f.checksums.footer(f.metadata())
 	if err != nil {
 		return fmt.Errorf("parquet: %w", err)
 	}

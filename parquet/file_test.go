@@ -60,7 +60,7 @@ func TestRandomGroups(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			file := groupedFile(t, schema, o, 1<<10, groups, column.Unlimited{})
 			checkGroups(t, schema, groups, file)
-			checkSums(t, file)
+			checkChecksums(t, file)
 			if len(groups) > 1 {
 				return
 			}
@@ -71,8 +71,8 @@ func TestRandomGroups(t *testing.T) {
 	}
 }
 
-// checkSums compares the table of checksums with the headers and the indexes of a file.
-func checkSums(t *testing.T, file []byte) {
+// checkChecksums compares the table of checksums with the headers and the indexes of a file.
+func checkChecksums(t *testing.T, file []byte) {
 	t.Helper()
 	var want []byte
 	add := func(b []byte) {
@@ -115,12 +115,12 @@ func checkSums(t *testing.T, file []byte) {
 	if got := file[footer-len(want) : footer]; !bytes.Equal(got, want) {
 		t.Errorf("the table of checksums is\n%x, want\n%x", got, want)
 	}
-	text, _ := f.Lookup(sealKey)
+	text, _ := f.Lookup(checksumsKey)
 	zeroed := bytes.Clone(file[footer : len(file)-trailer])
 	at := bytes.LastIndex(zeroed, []byte(text)) + len(text) - footerDigits
 	copy(zeroed[at:], "00000000")
-	if want := sealText(want, crc32.Checksum(zeroed, crc32.MakeTable(crc32.Castagnoli))); text != want {
-		t.Errorf("%s is %q, want %q", sealKey, text, want)
+	if want := checksumsText(want, crc32.Checksum(zeroed, crc32.MakeTable(crc32.Castagnoli))); text != want {
+		t.Errorf("%s is %q, want %q", checksumsKey, text, want)
 	}
 }
 

@@ -30,10 +30,10 @@ const trailer = 4 + len(magic)
 
 // fixedSize returns the most bytes of a file that has no column chunks, but a row group.
 func (g *rowGroup) fixedSize() (int64, error) {
-	var s seals
+	var s checksums
 	empty := *g.file
 	empty.rows, empty.groups = 1<<62, nil
-	footer, err := s.seal(empty.metadata())
+	footer, err := s.footer(empty.metadata())
 	// The row group's own fields, and the length of the table of checksums, which is text.
 	const sorting = 1 + binary.MaxVarintLen32 + 3 // a column by which rows are sorted
 	return int64(len(magic)+len(footer)+trailer+len(g.sorting)*sorting) + 7 + 4*(1+binary.MaxVarintLen64) + 20 + 20, err
@@ -99,19 +99,19 @@ func (g *rowGroup) finishChunks(a *assembly, rows int64) error {
 		Columns: make([]pq.ColumnChunk, len(g.columns)), NumRows: rows, FileOffset: a.at(), Ordinal: int16(len(g.file.groups)),
 		SortingColumns: g.sorting,
 	}
-	starts := make([]int64, len(g.columns)) // of the data pages
-	sums := make([]uint32, len(g.columns))  // checksums of the headers of dictionary pages
+	starts := make([]int64, len(g.columns))        // of the data pages
+	dictionaries := make([]uint32, len(g.columns)) // checksums of the headers of dictionary pages
 	for i := range g.columns {
 		c, chunk := &g.columns[i], &group.Columns[i]
 		m := &chunk.MetaData
 		*m = c.metadata()
 		at := a.at()
 		if c.words > 0 {
-			page, raw, sum, err := c.dictionaryPage()
+			page, raw, checksum, err := c.dictionaryPage()
 			if err != nil {
 				return err
 			}
-			m.DictionaryPageOffset, sums[i] = at, sum
+			m.DictionaryPageOffset, dictionaries[i] = at, checksum
 			m.TotalUncompressedSize += raw
 			a.append(page)
 		}
@@ -132,12 +132,12 @@ func (g *rowGroup) finishChunks(a *assembly, rows int64) error {
 			a.append(b)
 		}
 	}
-	return g.file.add(&group, indexes, g.seals(sums, indexes))
+	return g.file.add(&group, indexes, g.checksums(dictionaries, indexes))
 }
 
 // dictionaryPage returns the dictionary page, its size before compression with the header, and
 // the checksum of the header.
-func (c *groupColumn) dictionaryPage() (page []byte, raw int64, sum uint32, err error) {
+func (c *groupColumn) dictionaryPage() (page []byte, raw int64, checksum uint32, err error) {
 	body := c.dictionary.table.appendPlain(nil, c.words)
 	if c.filter != nil {
 		c.filter.insert(appendHashes(nil, body, c.width()))
@@ -177,9 +177,9 @@ func (g *rowGroup) indexes(starts []int64) ([]chunkIndexes, error) {
 	return all, nil
 }
 
-// seals returns the checksums of the headers, the indexes and the Bloom filters. dictionaries are
-// those of the headers of dictionary pages.
-func (g *rowGroup) seals(dictionaries []uint32, indexes []chunkIndexes) (s seals) {
+// checksums returns the checksums of the headers, the indexes and the Bloom filters. dictionaries
+// are those of the headers of dictionary pages.
+func (g *rowGroup) checksums(dictionaries []uint32, indexes []chunkIndexes) (s checksums) {
 	for i := range g.columns {
 		c, x := &g.columns[i], &indexes[i]
 		if c.words > 0 {

@@ -64,7 +64,7 @@ func (r *pageReader) load(i int) (*loadedPage, error) {
 		}
 	}
 	k := &r.c.pages[i]
-	page, err := r.read(i, k.offset, k.size, r.sumOf(i))
+	page, err := r.read(i, k.offset, k.size, r.entryOf(i))
 	if err != nil {
 		r.close()
 		return nil, err
@@ -129,8 +129,8 @@ func (r *pageReader) readDictionary() (w *words, err error) {
 	return w, nil
 }
 
-// sumOf returns the entry of a data page's header in the chunk's checksums.
-func (r *pageReader) sumOf(i int) int {
+// entryOf returns the entry of a data page's header in the chunk's checksums.
+func (r *pageReader) entryOf(i int) int {
 	if r.c.start < r.c.dataAt {
 		return i + 1
 	}
@@ -185,21 +185,21 @@ func (s *sharedPage) free() int64 {
 }
 
 // read reads the page of size bytes at an offset. number is that of a data page, or -1 for the
-// dictionary. sum is its header's entry in the chunk's checksums.
-func (r *pageReader) read(number int, at, size int64, sum int) (*loadedPage, error) {
+// dictionary. entry is its header's entry in the chunk's checksums.
+func (r *pageReader) read(number int, at, size int64, entry int) (*loadedPage, error) {
 	if r.c.codec == pq.Uncompressed {
 		if err := r.room.Make(r.p.memory, size); err != nil {
 			return nil, r.refused(at, size, err)
 		}
 		r.room.Bytes = r.room.Bytes[:size]
-		return r.readStored(r.room.Bytes, number, at, sum)
+		return r.readStored(r.room.Bytes, number, at, entry)
 	}
 	buf, err := column.StoredBuffer(r.p.memory, size)
 	if err != nil {
 		return nil, r.refused(at, size, err)
 	}
 	defer column.ReleaseStored(r.p.memory, buf)
-	return r.readStored(*buf, number, at, sum)
+	return r.readStored(*buf, number, at, entry)
 }
 
 // readBytes reads the bytes of a page. A dictionary is no block of the column.
@@ -212,13 +212,13 @@ func (r *pageReader) readBytes(buf []byte, number int, at int64) error {
 }
 
 // readStored reads a page as it is in the file into buf, checks and decodes it.
-func (r *pageReader) readStored(buf []byte, number int, at int64, sum int) (_ *loadedPage, err error) {
+func (r *pageReader) readStored(buf []byte, number int, at int64, entry int) (_ *loadedPage, err error) {
 	if err := r.readBytes(buf, number, at); err != nil {
 		return nil, err
 	}
 	page := &r.page
 	*page = loadedPage{number: number}
-	if page.headSize, err = r.header(buf, number, at, sum, &page.head); err != nil {
+	if page.headSize, err = r.header(buf, number, at, entry, &page.head); err != nil {
 		return nil, err
 	}
 	fail := func(kind damage.Kind, reason string, args ...any) (*loadedPage, error) {
@@ -248,9 +248,9 @@ func (r *pageReader) readStored(buf []byte, number int, at int64, sum int) (_ *l
 }
 
 // header reads the header of a page and checks it against its checksum.
-func (r *pageReader) header(buf []byte, number int, at int64, sum int, head *pageHead) (size int, err error) {
+func (r *pageReader) header(buf []byte, number int, at int64, entry int, head *pageHead) (size int, err error) {
 	if size, err = unmarshal(r.p.file.Name(), at, buf, head); err == nil {
-		err = r.p.checkSealed(r.c, sum, buf[:size], at, "page header")
+		err = r.p.checkEntry(r.c, entry, buf[:size], at, "page header")
 	}
 	if err == nil {
 		return size, nil

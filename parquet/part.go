@@ -18,20 +18,20 @@ import (
 
 // part implements format.ColumnPart: a file with one row group.
 type part struct {
-	file     format.File
-	version  int
-	rows     int64
-	schema   string
-	pairs    []format.Metadata
-	tree     *tree
-	chunks   []partChunk // by leaf
-	lengths  []int       // by column, the leaf whose levels are read for it
-	memory   column.Account
-	max      int64 // most bytes of a page
-	footerAt int64
-	seal     seal
-	sealed   sealTable
-	tables   tables
+	file          format.File
+	version       int
+	rows          int64
+	schema        string
+	pairs         []format.Metadata
+	tree          *tree
+	chunks        []partChunk // by leaf
+	lengths       []int       // by column, the leaf whose levels are read for it
+	memory        column.Account
+	max           int64 // most bytes of a page
+	footerAt      int64
+	checksums     footerChecksums
+	checksumTable checksumTable
+	tables        tables
 	// footer is kept only by a part that is verified or dumped.
 	footer *pq.FileMetaData
 
@@ -196,12 +196,12 @@ func (p *part) parseFooter(b []byte, reserved *column.Reservation) (*pq.FileMeta
 		return nil, err
 	}
 	var err error
-	if p.seal, err = readSeal(p.file.Name(), p.footerAt, b, meta); err != nil {
+	if p.checksums, err = readChecksums(p.file.Name(), p.footerAt, b, meta); err != nil {
 		return nil, err
 	}
 	//guard: rejects a table that begins before the file
-	if p.seal.size > p.footerAt-int64(len(magic)) {
-		return nil, damage.New(damage.Size, p.file.Name(), p.footerAt, "a table of %d bytes before the footer at %d", p.seal.size, p.footerAt)
+	if p.checksums.size > p.footerAt-int64(len(magic)) {
+		return nil, damage.New(damage.Size, p.file.Name(), p.footerAt, "a table of %d bytes before the footer at %d", p.checksums.size, p.footerAt)
 	}
 	switch {
 	//guard: refuses encrypted columns
@@ -316,7 +316,7 @@ func (p *part) Columns() []format.Column {
 		all[c.leaf.number].Codec = codecOf(c.codec).name
 		all[c.leaf.number].Indexed = c.columnIndex.size > 0
 		all[c.leaf.number].Filter = c.filter.size
-		if p.seal.size >= 0 {
+		if p.checksums.size >= 0 {
 			all[c.leaf.number].Checksum = "crc-32"
 		}
 	}
@@ -330,19 +330,19 @@ func (p *part) Cursor(col int) (format.Cursor, error) {
 	return p.cursor(col), nil
 }
 
-// sealTable is the table of checksums before the footer. It is read when it is needed.
-type sealTable struct {
+// checksumTable is the table of checksums before the footer. It is read when it is needed.
+type checksumTable struct {
 	mu    sync.Mutex
 	table []byte
 }
 
-// sum returns entry i of the table of checksums. The file must have the table.
-func (p *part) sum(i int) (uint32, error) {
-	t := &p.sealed
+// checksum returns entry i of the table of checksums. The file must have the table.
+func (p *part) checksum(i int) (uint32, error) {
+	t := &p.checksumTable
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.table == nil {
-		table, err := p.readSums()
+		table, err := p.readChecksumTable()
 		if err != nil {
 			return 0, err
 		}
@@ -351,19 +351,19 @@ func (p *part) sum(i int) (uint32, error) {
 	return binary.LittleEndian.Uint32(t.table[4*i:]), nil
 }
 
-// readSums reads the table of checksums.
-func (p *part) readSums() ([]byte, error) {
-	at := p.footerAt - p.seal.size
-	if err := p.memory.Reserve(p.seal.size); err != nil {
-		return nil, fmt.Errorf("%s: a table of %d bytes: %w", p.file.Name(), p.seal.size, err)
+// readChecksumTable reads the table of checksums.
+func (p *part) readChecksumTable() ([]byte, error) {
+	at := p.footerAt - p.checksums.size
+	if err := p.memory.Reserve(p.checksums.size); err != nil {
+		return nil, fmt.Errorf("%s: a table of %d bytes: %w", p.file.Name(), p.checksums.size, err)
 	}
-	table := make([]byte, p.seal.size)
+	table := make([]byte, p.checksums.size)
 	err := p.readTable(table, at, offsetIndexes)
 	if err == nil {
-		err = p.checkSum(table, p.seal.crc, at, "table of checksums")
+		err = p.checkBytes(table, p.checksums.crc, at, "table of checksums")
 	}
 	if err != nil {
-		p.memory.Release(p.seal.size)
+		p.memory.Release(p.checksums.size)
 		return nil, err
 	}
 	return table, nil

@@ -22,7 +22,7 @@ const (
 	filterRegion
 	columnIndexRegion
 	offsetIndexRegion
-	sumsRegion
+	checksumsRegion
 	footerRegion
 )
 
@@ -41,8 +41,8 @@ func (p *part) regions() []region {
 		add(columnIndexRegion, i, c.columnIndex)
 		add(offsetIndexRegion, i, c.offsetIndex)
 	}
-	if p.seal.size > 0 {
-		add(sumsRegion, 0, section{p.footerAt - p.seal.size, p.seal.size})
+	if p.checksums.size > 0 {
+		add(checksumsRegion, 0, section{p.footerAt - p.checksums.size, p.checksums.size})
 	}
 	add(footerRegion, 0, section{p.footerAt, p.file.Size() - p.footerAt})
 	slices.SortStableFunc(all, func(a, b region) int { return cmp.Compare(a.offset, b.offset) })
@@ -59,7 +59,7 @@ func (p *part) verifyRegions() error {
 			return damage.New(damage.Size, p.file.Name(), r.offset, "a part of %d bytes overlaps the one that ends at %d", r.size, at)
 		}
 		//guard: rejects bytes that belong to nothing
-		if r.offset > at && p.seal.size >= 0 {
+		if r.offset > at && p.checksums.size >= 0 {
 			return p.gap(at, r.offset)
 		}
 		at = r.end()

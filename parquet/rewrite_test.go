@@ -44,7 +44,7 @@ func (w *rewriter) file() []byte {
 	w.meta = *w.p.footer
 	w.meta.CreatedBy, w.meta.KeyValueMetadata = "another writer", nil
 	for _, kv := range w.p.footer.KeyValueMetadata {
-		if kv.Key != sealKey {
+		if kv.Key != checksumsKey {
 			w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, kv)
 		}
 	}

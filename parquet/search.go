@@ -106,7 +106,7 @@ func (p *part) readFilter(c *partChunk, reserved *column.Reservation) (*storedFi
 	if err := damage.ReadFull(p.file, b, s.offset, p.file.Name()); err != nil {
 		return nil, err
 	}
-	if err := p.checkSealed(c, c.checksumsOf(c.columnIndex, c.offsetIndex), b, s.offset, "Bloom filter"); err != nil {
+	if err := p.checkEntry(c, c.checksumsOf(c.columnIndex, c.offsetIndex), b, s.offset, "Bloom filter"); err != nil {
 		return nil, err
 	}
 	h := new(pq.BloomFilterHeader)

@@ -46,7 +46,7 @@ func (w *window) copy(dst []byte, at int64) bool {
 // keep keeps the bytes before the footer, from the first index on. If there is no memory for
 // them, they are read again.
 func (p *part) keep(before []byte) {
-	from := p.footerAt - max(p.seal.size, 0)
+	from := p.footerAt - max(p.checksums.size, 0)
 	for i := range p.chunks {
 		for _, s := range []section{p.chunks[i].columnIndex, p.chunks[i].offsetIndex} {
 			if s.size > 0 {

@@ -109,7 +109,7 @@ func TestSchemaOfTimes(t *testing.T) {
 		schema := `{"type":"record","name":"R","fields":[{"name":"i","type":"int"},{"name":"f","type":` + c.typ + `}]}`
 		var keys []string
 		for _, kv := range openByOther(t, fileOf(t, schema, options{Times: "iceberg"}, 1<<10, nil)).Metadata().KeyValueMetadata {
-			if kv.Key != sealKey {
+			if kv.Key != checksumsKey {
 				keys = append(keys, kv.Key)
 			}
 		}

@@ -188,19 +188,19 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// TestSeal checks that the footer's checksum covers the whole footer.
-func TestSeal(t *testing.T) {
-	var s seals
+// TestFooterChecksum checks that the footer's checksum covers the whole footer.
+func TestFooterChecksum(t *testing.T) {
+	var s checksums
 	s.add([]byte("header"))
 	meta := &pq.FileMetaData{Version: 2, NumRows: 5, CreatedBy: createdBy, Schema: []pq.SchemaElement{{Name: "r"}}}
-	footer, err := s.seal(meta)
+	footer, err := s.footer(meta)
 	testenv.Must(t, err)
-	read := func(b []byte) (seal, error) {
+	read := func(b []byte) (footerChecksums, error) {
 		var m pq.FileMetaData
 		if _, err := unmarshal("f", 0, b, &m); err != nil {
-			return seal{}, err
+			return footerChecksums{}, err
 		}
-		return readSeal("f", 0, b, &m)
+		return readChecksums("f", 0, b, &m)
 	}
 	if got, err := read(footer); err != nil || got.size != 4 {
 		t.Fatalf("%+v, %v", got, err)
@@ -215,11 +215,11 @@ func TestSeal(t *testing.T) {
 		}
 	}
 	meta.CreatedBy = "parquet-cpp-arrow version 26.0.1"
-	if got, err := readSeal("f", 0, footer, meta); err != nil || got.size != -1 {
+	if got, err := readChecksums("f", 0, footer, meta); err != nil || got.size != -1 {
 		t.Errorf("copied metadata: %+v, %v", got, err)
 	}
 	// Without the key, the file is one of another writer.
-	if got, err := readSeal("f", 0, []byte("of another writer"), &pq.FileMetaData{}); err != nil || got.size != -1 {
+	if got, err := readChecksums("f", 0, []byte("of another writer"), &pq.FileMetaData{}); err != nil || got.size != -1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
