@@ -28,8 +28,8 @@ const (
 // trailer is the size of what follows the footer: its length, and the magic.
 const trailer = 4 + len(magic)
 
-// fixedSize returns the most bytes of a file that has no column chunks, but a row group.
-func (g *rowGroup) fixedSize() (int64, error) {
+// fixedBound returns the most bytes of a file that has no column chunks, but a row group.
+func (g *rowGroup) fixedBound() (int64, error) {
 	var s checksums
 	empty := *g.file
 	empty.rows, empty.groups = 1<<62, nil
@@ -39,9 +39,9 @@ func (g *rowGroup) fixedSize() (int64, error) {
 	return int64(len(magic)+len(footer)+trailer+len(g.sorting)*sorting) + 7 + 4*(1+binary.MaxVarintLen64) + 20 + 20, err
 }
 
-// tables returns the most bytes that a column chunk adds to the indexes, the checksums and the
+// tablesBound returns the most bytes that a column chunk adds to the indexes, the checksums and the
 // footer if it has no data pages, and the overhead of a dictionary page.
-func (c *groupColumn) tables() int64 {
+func (c *groupColumn) tablesBound() int64 {
 	const number = 1 + binary.MaxVarintLen64 // a field
 	const list = 1 + 1 + binary.MaxVarintLen32
 	n := int64(list) // names
@@ -168,7 +168,7 @@ func (g *rowGroup) indexes(starts []int64) ([]chunkIndexes, error) {
 			all[i].offsets, err = marshal(c.offsetIndex(starts[i]))
 		}
 		if err == nil && c.filter != nil {
-			all[i].filter, err = c.filter.finish(int64(c.words) + c.plain)
+			all[i].filter, err = c.filter.finish(int64(c.words) + c.uncoded)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("parquet: column %q: %w", c.Name, err)

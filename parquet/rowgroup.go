@@ -48,7 +48,7 @@ type groupColumn struct {
 	bounds           []byte // the bounds of pages, one after another
 	histogram        []int64
 	spilled          int64 // bytes of pages
-	plain            int64 // number of values that are not words of the dictionary
+	uncoded          int64 // number of values that are not words of the dictionary
 }
 
 // newPart returns the row group of a file of its own.
@@ -96,9 +96,9 @@ func newRowGroup(o *options, f *file, cols []column.Column, blockSize int) (*row
 		c.init(&t.leaves[i], leaves[i], limit)
 		g.columnOf[c.number] = i
 		g.growth = max(g.growth, c.bound.growth())
-		g.size += c.tables()
+		g.size += c.tablesBound()
 	}
-	fixed, err := g.fixedSize()
+	fixed, err := g.fixedBound()
 	g.size += fixed
 	return g, err
 }
@@ -192,7 +192,7 @@ func (c *groupColumn) end(j *encodeJob, stored int) (grown int64, err error) {
 	before := c.dictionaryBound() + c.filterBound()
 	for i := range j.pages {
 		if p := &j.pages[i]; !p.coded {
-			c.plain += int64(p.entries - p.nulls)
+			c.uncoded += int64(p.entries - p.nulls)
 		}
 	}
 	if j.numbered {
@@ -208,7 +208,7 @@ func (c *groupColumn) filterBound() int64 {
 	if c.filter == nil {
 		return 0
 	}
-	return c.filter.bound(int64(c.words) + c.plain)
+	return c.filter.bound(int64(c.words) + c.uncoded)
 }
 
 // dictionaryBound returns the most bytes of the dictionary page.
