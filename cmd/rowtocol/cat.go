@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -200,7 +201,7 @@ func (f *catFlags) check() error {
 	}
 	switch {
 	case f.to == "parquet" && parquetCodecs[f.codec] == "":
-		return usagef("--output-codec: %q is not a codec of Parquet, which has null, deflate, snappy, zstandard", f.codec)
+		return usagef("--output-codec: %q is not a codec of Parquet, which has %s", f.codec, strings.Join(slices.Sorted(maps.Keys(parquetCodecs)), ", "))
 	case f.tagged && f.to != "json":
 		return usagef("--json-unions goes with --to json")
 	case f.query.Offset < 0:

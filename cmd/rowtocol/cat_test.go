@@ -190,7 +190,7 @@ func TestCatRefused(t *testing.T) {
 		{"--to xml a", 1, "xml"},
 		{"--output-codec lzo a", 1, "lzo"},
 		{"--json-unions --to csv a", 1, "--json-unions"},
-		{"--to parquet --output-codec xz a", 1, "xz"},
+		{"--to parquet --output-codec xz a", 1, "deflate, null, snappy, zstandard"},
 		{"--to arrow --unions strct a", 1, "did you mean struct?"},
 		{"--unions struct a", 1, "--unions"},
 		{"--to avro --unions dense a", 1, "--unions"},

@@ -121,15 +121,14 @@ func (e *Environment) ensureDefaults() {
 }
 
 // openSpill opens a folder for spills in the temporary directory.
-func openSpill(o Environment) (*spill.Folder, error) {
-	tempDir := cmp.Or(o.TempDir, os.TempDir())
-	folder, err := spill.OpenFolder(tempDir)
+func openSpill(e Environment) (*spill.Folder, error) {
+	folder, err := spill.OpenFolder(e.TempDir)
 	if err != nil {
-		return nil, tempDirError(tempDir, err)
+		return nil, tempDirError(e.TempDir, err)
 	}
-	if o.Warn != nil {
+	if e.Warn != nil {
 		for _, w := range folder.Warnings() {
-			o.Warn(w)
+			e.Warn(w)
 		}
 	}
 	return folder, nil

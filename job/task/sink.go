@@ -179,6 +179,7 @@ func outputOf(st store.Store, dir string, results []*manifest.TaskResult) (outpu
 
 // merge makes and stores the index.
 func merge(ctx context.Context, o Options, st store.Store, dir string, output Output) (_ []manifest.File, err error) {
+	o.ensureDefaults()
 	folder, err := openSpill(o.Environment)
 	if err != nil {
 		return nil, err
