@@ -127,3 +127,36 @@ func unitOf(c *column.Column) pq.TimeUnit {
 	}
 	return pq.TimeUnit{Value: &pq.NanoSeconds{}}
 }
+
+// decimals returns how many decimal places the annotation of an element gives its numbers: those
+// of seconds for times, and the scale of decimals. It returns -1 if there is no such annotation.
+func decimals(e *pq.SchemaElement) int32 {
+	unit := pq.TimeUnit{}
+	switch t := e.LogicalType.Value.(type) {
+	case *pq.DecimalType:
+		return t.Scale
+	case *pq.TimeType:
+		unit = t.Unit
+	case *pq.TimestampType:
+		unit = t.Unit
+	}
+	switch unit.Value.(type) {
+	case *pq.MilliSeconds:
+		return 3
+	case *pq.MicroSeconds:
+		return 6
+	case *pq.NanoSeconds:
+		return 9
+	}
+	if e.ConvertedType.Valid {
+		switch e.ConvertedType.V {
+		case deprecated.Decimal:
+			return e.Scale.V
+		case deprecated.TimeMillis, deprecated.TimestampMillis:
+			return 3
+		case deprecated.TimeMicros, deprecated.TimestampMicros:
+			return 6
+		}
+	}
+	return -1
+}

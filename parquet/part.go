@@ -254,7 +254,7 @@ func (p *part) readMetadata(meta *pq.FileMetaData) (stored times, err error) {
 }
 
 // checkSchema compares the footer's schema with that of the Avro schema. Annotations may
-// differ: see sameOrder.
+// differ, except in the units of numbers: see sameOrder.
 func (p *part) checkSchema(got []pq.SchemaElement) error {
 	want := p.tree.elements
 	//guard: rejects another schema than that of the rows
@@ -273,6 +273,10 @@ func (p *part) checkSchema(got []pq.SchemaElement) error {
 		//guard: rejects values of other types than those of the rows
 		if !same {
 			return p.badSchema("element %d of the schema is %s, the Avro schema makes %s", i, elementText(g), elementText(w))
+		}
+		//guard: rejects numbers in other units than those of the rows
+		if got, want := decimals(g), decimals(w); got >= 0 && want >= 0 && got != want {
+			return p.badSchema("element %d of the schema, %s, counts units of 10^-%d, the Avro schema makes 10^-%d", i, elementText(g), got, want)
 		}
 	}
 	return nil

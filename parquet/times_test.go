@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go/deprecated"
 	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
@@ -319,6 +320,53 @@ func TestDamagedTimes(t *testing.T) {
 		}
 	}
 	wantDamage(t, "unknown times", openError(w.file()), damage.Unsupported, "in another way than exact, spark, iceberg")
+}
+
+// A file is refused if its annotations give numbers another unit than the Avro type: other
+// programs read other times and decimals from it.
+func TestOtherUnits(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}},` +
+		`{"name":"d","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}}]}`
+	const tLeaf, dLeaf = 0, 1
+	utc := func(u pq.TimeUnit) *pq.TimestampType { return &pq.TimestampType{IsAdjustedToUTC: true, Unit: u} }
+	for _, times := range []string{"exact", "spark"} {
+		file := formattest.Rows(t, Format, map[string][]string{optionTimes: {times}}, schema, [][]byte{{2, 2, 1}}, 1000).Files(t)[""]
+		for _, c := range []struct {
+			name   string
+			leaf   int
+			stored string // the times to which the element fits; "" for all
+			change func(e *pq.SchemaElement)
+		}{
+			{"milliseconds", tLeaf, "exact", func(e *pq.SchemaElement) { e.LogicalType.Value = utc(pq.TimeUnit{Value: &pq.MilliSeconds{}}) }},
+			{"microseconds", tLeaf, "spark", func(e *pq.SchemaElement) { e.LogicalType.Value = utc(pq.TimeUnit{Value: &pq.MicroSeconds{}}) }},
+			{"nanoseconds", tLeaf, "never", func(e *pq.SchemaElement) { e.LogicalType.Value = utc(pq.TimeUnit{Value: &pq.NanoSeconds{}}) }},
+			{"converted milliseconds", tLeaf, "exact", func(e *pq.SchemaElement) {
+				e.LogicalType.Value = nil
+				e.ConvertedType.Set(deprecated.TimestampMillis)
+			}},
+			{"converted microseconds", tLeaf, "spark", func(e *pq.SchemaElement) {
+				e.LogicalType.Value = nil
+				e.ConvertedType.Set(deprecated.TimestampMicros)
+			}},
+			{"no unit", tLeaf, "", func(e *pq.SchemaElement) {
+				e.LogicalType.Value = nil
+				e.ConvertedType.Reset()
+			}},
+			{"another precision", dLeaf, "", func(e *pq.SchemaElement) { e.LogicalType.Value = &pq.DecimalType{Precision: 18, Scale: 2} }},
+			{"another scale", dLeaf, "never", func(e *pq.SchemaElement) { e.LogicalType.Value = &pq.DecimalType{Precision: 9, Scale: 3} }},
+			{"another converted scale", dLeaf, "never", func(e *pq.SchemaElement) {
+				e.LogicalType.Value = nil
+				e.Scale.Set(0)
+			}},
+		} {
+			kind := damage.Schema
+			if c.stored == "" || c.stored == times {
+				kind = ""
+			}
+			_, err := openFile(reindexed(t, file, func(x *indexes) { c.change(&x.Schema[1+c.leaf]) }), smallPages)
+			wantDamage(t, times+", "+c.name, err, kind, "counts units of")
+		}
+	}
 }
 
 // Bounds of stored times never leave out a time of a row.
