@@ -38,3 +38,30 @@ func TestValidText(t *testing.T) {
 		}
 	}
 }
+
+// A row is not compared if different keys of a map become the same key.
+func TestValidTextOfEqualKeys(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"u","type":["null",{"type":"array","items":{"type":"map","values":"string"}}]}]}`
+	row := func(keys ...string) []byte {
+		b := []byte{2, 2, byte(2 * len(keys))}
+		for _, k := range keys {
+			b = append(append(b, byte(2*len(k))), k...)
+			b = append(append(b, byte(2*len(k))), k...)
+		}
+		return append(b, 0, 0)
+	}
+	inputs, columns := [][]byte{row("\xff", "\xfe"), row("\xff", "a")}, [][]byte{row("\uFFFD", "\uFFFD"), row("\uFFFD", "a")}
+	file := ocfFile(t, schema, "null", nil)
+	sync := file[len(file)-16:]
+	for _, row := range inputs {
+		file = append(append(append(file, 2, byte(2*len(row))), row...), sync...)
+	}
+	w := New(&list{rows: columns})
+	w.ValidText = true
+	testenv.Must(t, w.Input(t.Context(), input(file, inputs)))
+	r, err := w.End(t.Context())
+	testenv.Must(t, err)
+	if r.Different != 0 || r.Compared != 1 || r.Skipped() != 1 || r.NotCompared[0].Row != 0 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -104,7 +104,8 @@ type Comparer struct {
 	// does not say which rows differ.
 	AnyOrder bool
 	// ValidText says that the columns may have U+FFFD in place of each run of bytes that are not
-	// UTF-8. Then strings of the inputs are compared after the same replacement.
+	// UTF-8. Then strings of the inputs are compared after the same replacement. A row is not
+	// compared if different keys of a map become the same key.
 	ValidText bool
 	want, got rowSet
 	by        string // name of the decoder of the rows in want and got
@@ -238,6 +239,14 @@ func (c *Comparer) next() ([]byte, error) {
 func (c *Comparer) check(name string, row int64, want any, datum []byte, by decoder) error {
 	d := c.noRow(name, row)
 	if datum != nil {
+		if c.ValidText {
+			valid, distinct := validText(want)
+			//guard: does not take keys that become the same for damage
+			if !distinct {
+				return fmt.Errorf("after the replacement of bytes that are not UTF-8: %w", errDuplicateKey)
+			}
+			want = valid
+		}
 		got, rest, err := by.columns(datum)
 		if errors.Is(err, errUnable) {
 			return fmt.Errorf("the row of the columns: %s: %w", by.name(), err)
@@ -251,9 +260,6 @@ func (c *Comparer) check(name string, row int64, want any, datum []byte, by deco
 			c.tally(want, got, by)
 			d = Difference{}
 		default:
-			if c.ValidText {
-				want = validText(want)
-			}
 			path, w, g, same := differ("", want, got)
 			if d = (Difference{Input: name, Row: row, Path: path, Want: render(w), Got: render(g)}); same {
 				d = Difference{}
