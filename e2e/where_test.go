@@ -53,9 +53,10 @@ func TestFiltersOfEngines(t *testing.T) {
 }
 
 // TestBoundsBesideNaN selects rows of a Parquet file of pyarrow. Its bounds leave out NaN, but
-// conditions that are true of NaN must find it.
+// conditions that are true of NaN must find it. In files of convert and cat, engines must find it.
 func TestBoundsBesideNaN(t *testing.T) {
-	file := t.TempDir() + "/nan.parquet"
+	dir := t.TempDir()
+	file := dir + "/nan.parquet"
 	python(t, "filters.py", "nan", file)
 	run(t, "verify", file).want(t, 0)
 	const all, nans = "200\n", "4\n"
@@ -66,6 +67,12 @@ func TestBoundsBesideNaN(t *testing.T) {
 		if got := run(t, "count", "--where", condition, file).want(t, 0).stdout; got != want {
 			t.Errorf("%s: %q rows, want %q", condition, got, want)
 		}
+	}
+	run(t, "cat", "--to", "avro", "--output", dir+"/nan.avro", file).want(t, 0)
+	run(t, "cat", "--to", "parquet", "--output", dir+"/cat.parquet", dir+"/nan.avro").want(t, 0)
+	r := run(t, "convert", "--json", "--format", "parquet", dir+"/nan.avro", dir+"/out").want(t, 0)
+	for _, part := range append(r.report(t).parts(dir+"/out"), dir+"/cat.parquet") {
+		python(t, "filters.py", "find", part)
 	}
 }
 

@@ -3,11 +3,12 @@
 filters.py make ROWS.avro CONDITIONS.json SEED COUNT
 filters.py judge CONDITIONS.json ANSWERS.json PART.parquet...
 filters.py nan FILE.parquet
+filters.py find FILE.parquet
 
 make writes rows of conditions.py, and COUNT conditions, each a text and a tree in JSON. judge
 has both engines select rows of all parts at once by the trees, with the statistics of the
 files, and compares with rowtocol's answers to the texts. nan has pyarrow write pages whose
-bounds leave out NaN.
+bounds leave out NaN. find has pyarrow, Polars and DuckDB find NaN in a file of the same rows.
 
 Conditions are only those that have one meaning: comparisons of a field with a constant that
 is a number, and what null, and, or and not make of them. Polars orders NaN after all numbers,
@@ -22,6 +23,7 @@ import operator
 import random
 import sys
 
+import duckdb
 import fastavro
 import polars as pl
 import pyarrow as pa
@@ -192,5 +194,19 @@ def nan(path):
     return not (d.statistics.min == d.statistics.max == 1 and d.has_column_index)
 
 
+def find(path):
+    """Has each engine find the rows that are NaN by its own order of NaN."""
+    frame, rows = pl.scan_parquet(path), ds.dataset(path)
+    counts = {
+        "pyarrow, d != 1": rows.to_table(filter=ds.field("d") != 1).num_rows,
+        "pyarrow, not d < 2": rows.to_table(filter=~(ds.field("d") < 2)).num_rows,
+        "Polars, d != 1": frame.filter(pl.col("d") != 1).collect().height,
+        "Polars, d > 1": frame.filter(pl.col("d") > 1).collect().height,
+        **{f"DuckDB, d {c}": len(duckdb.sql(f"SELECT id FROM '{path}' WHERE d {c}").fetchall()) for c in ("<> 1", "> 1", "= 'NaN'::DOUBLE")},
+    }
+    print(counts)
+    return any(n != 4 for n in counts.values())
+
+
 if __name__ == "__main__":
-    sys.exit({"make": make, "judge": judge, "nan": nan}[sys.argv[1]](*sys.argv[2:]))
+    sys.exit({"make": make, "judge": judge, "nan": nan, "find": find}[sys.argv[1]](*sys.argv[2:]))
