@@ -69,7 +69,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 }
 
 // aboutFlag finds the flag at the start of a message.
-var aboutFlag = lazyregexp.New("^--([a-z-]+)")
+var aboutFlag = lazyregexp.New("^--([a-z0-9-]+)")
 
 // withOrigin adds the value of a flag, and the origin of the value, to an error about the
 // flag. It adds nothing that the message already has.
