@@ -19,15 +19,9 @@ func (s *State) isKept(name string) bool {
 
 // KeptIn returns the IDs of the kept outputs of the destination at a place.
 func KeptIn(ctx context.Context, at store.Location) (map[string]bool, error) {
-	d := At(at, Options{})
-	infos, err := d.list(ctx, d.workDir())
-	kept := make(map[string]bool)
-	for _, info := range infos {
-		if id, ok := manifest.KeptID(info); ok {
-			kept[id] = true
-		}
-	}
-	return kept, err
+	var s State
+	err := At(at, Options{}).findLeftovers(ctx, &s)
+	return s.kept, err
 }
 
 // keepReplaced writes the documents of the output that retire moved out and of its increments, if

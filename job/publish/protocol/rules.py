@@ -610,7 +610,7 @@ class Actor:
 
     def move_old_out(self, doc):
         """Moves out files that are not part of the plain output, or of any output if there
-        is none. Files of kept outputs stay. A late call can leave an empty directory with the name of
+        is no plain one. Files of kept outputs stay. A late call can leave an empty directory with the name of
         an increment."""
         files, stay = doc.files if doc else (), kept(self.fs)
         for n, v in (yield ("list", lambda: dict(self.fs.dir(("D",))))).items():
