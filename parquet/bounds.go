@@ -132,7 +132,7 @@ func (l *leaf) boundSize() int {
 type textBounds struct {
 	order    order
 	any      bool
-	odd      bool // the size of a decimal is not one that readers accept
+	invalid  bool // the size of a decimal is not one that readers accept
 	min, max []byte
 	// The first bytes of min and max, as big-endian numbers. They decide most comparisons.
 	least, most uint64
@@ -160,7 +160,7 @@ func (b *textBounds) add(v []byte) {
 }
 
 func (b *textBounds) addSigned(v []byte) {
-	b.odd = b.odd || oddSize(v)
+	b.invalid = b.invalid || invalidSize(v)
 	switch {
 	case !b.any:
 		b.any, b.min, b.max = true, v, v

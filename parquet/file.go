@@ -17,7 +17,7 @@ import (
 type file struct {
 	tree   *tree
 	schema string // of the rows
-	stored string // the Avro schema of what the file holds, or "" if there is none
+	stored string // the Avro schema of what the file holds, or "" if no schema describes it
 	size   int64  // bytes so far
 	rows   int64
 	groups []pq.RowGroup

@@ -25,7 +25,7 @@ type encodeJob struct {
 	// then has, after the block, words of size bytes. It has ended if ended is set.
 	numbered, ended bool
 	size, words     int
-	odd             bool // a decimal is not one of its type
+	invalid         bool // a decimal is not one of its type
 	pages           []pageEntry
 	bounds          []byte // the bounds of pages, one after another
 	// histogram has the number of entries of each definition level, then of each repetition
@@ -244,8 +244,8 @@ func (s *scratch) encode(j *encodeJob, dst []byte) (_ []byte, err error) {
 			return dst, err
 		}
 		//guard: refuses decimals for which readers would refuse the column
-		if j.odd {
-			return dst, j.oddDecimal()
+		if j.invalid {
+			return dst, j.invalidDecimal()
 		}
 		if dst, err = s.store(j, p, dst); err != nil {
 			return dst, err

@@ -69,7 +69,7 @@ func (t times) column(c *column.Column) *column.Column {
 	return &stored
 }
 
-// storedSchema returns the Avro schema of what the file holds, or "" if there is none.
+// storedSchema returns the Avro schema of what the file holds, or "" if no schema describes it.
 func (t *tree) storedSchema() (string, error) {
 	switch {
 	case t.partial:
@@ -142,7 +142,7 @@ func (u unit) refused(plain []byte) error {
 	return bad(damage.Unsupported, "%d nanoseconds are not a whole number of microseconds; --%s exact stores them", v, optionTimes)
 }
 
-// fromStored returns the value of rows for a stored value. ok is false if there is none.
+// fromStored returns the value of rows for a stored value. ok is false if rows have no such value.
 func (u unit) fromStored(v int64) (_ int64, ok bool) {
 	switch u {
 	case unitFiner:
@@ -153,19 +153,8 @@ func (u unit) fromStored(v int64) (_ int64, ok bool) {
 	return v, true
 }
 
-// toStored is the inverse of fromStored.
-func (u unit) toStored(v int64) int64 {
-	switch u {
-	case unitFiner:
-		return v * perUnit
-	case unitCoarser:
-		return v / perUnit
-	}
-	return v
-}
-
 // bound returns the bound of values of rows for a bound of stored values: the least value if least
-// is set, else the greatest. ok is false if there is none.
+// is set, else the greatest. ok is false if rows have no such value.
 func (u unit) bound(v int64, least bool) (_ int64, ok bool) {
 	if u != unitFiner {
 		return u.fromStored(v)

@@ -75,7 +75,7 @@ type chunkVerifier struct {
 	p      *part
 	c      *partChunk
 	meta   *pq.ColumnMetaData
-	index  *pq.ColumnIndex  // nil if there is none
+	index  *pq.ColumnIndex  // nil if the chunk has no column index
 	places map[int]placeSum // by column
 
 	reader pageReader

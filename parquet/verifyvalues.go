@@ -143,6 +143,13 @@ func (v *valueVerifier) word(i int) []byte {
 	}
 }
 
+// number returns a decoded number as a stored INT64.
+func (v *valueVerifier) number(n int64) []byte {
+	plain := binary.LittleEndian.AppendUint64(v.plain[:0], uint64(n))
+	v.leaf.unit.store(plain) // n was a stored number, so store does not refuse it
+	return plain
+}
+
 // value returns a decoded value as statistics have it, valid until the next call.
 func (v *valueVerifier) value(from *column.Vector, i int) []byte {
 	switch v.leaf.Type {
@@ -156,11 +163,11 @@ func (v *valueVerifier) value(from *column.Vector, i int) []byte {
 			return []byte(v.leaf.Symbols[from.Ints[i]])
 		}
 		if v.leaf.physical == pq.Int64 {
-			return binary.LittleEndian.AppendUint64(v.plain[:0], uint64(v.leaf.unit.toStored(int64(from.Ints[i]))))
+			return v.number(int64(from.Ints[i]))
 		}
 		return binary.LittleEndian.AppendUint32(v.plain[:0], uint32(from.Ints[i]))
 	case column.Long:
-		return binary.LittleEndian.AppendUint64(v.plain[:0], uint64(v.leaf.unit.toStored(from.Longs[i])))
+		return v.number(from.Longs[i])
 	case column.Float:
 		return binary.LittleEndian.AppendUint32(v.plain[:0], math.Float32bits(from.Floats[i]))
 	case column.Double:

@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-func TestAlikeFields(t *testing.T) {
+func TestCaseFields(t *testing.T) {
 	field := func(name, typ string) string { return fmt.Sprintf(`{"name":%q,"type":%s}`, name, typ) }
 	record := func(name string, fields ...string) string {
 		return fmt.Sprintf(`{"type":"record","name":%q,"fields":[%s]}`, name, strings.Join(fields, ","))
@@ -29,7 +29,7 @@ func TestAlikeFields(t *testing.T) {
 			record("R", field("l", `["null",{"type":"array","items":`+record("I", field("x", `"int"`), field("X", `["null","I"]`))+`}]`), field("m", `{"type":"map","values":"I"}`)),
 			[]string{"l.x l.X"},
 		},
-		{record("R", many...), append(make([]string, maxAlike), "")},
+		{record("R", many...), append(make([]string, maxCaseWarnings), "")},
 	} {
 		w, err := Format.Writer(nil)
 		testenv.Must(t, err)
@@ -43,8 +43,8 @@ func TestAlikeFields(t *testing.T) {
 				t.Errorf("%.100s: %q, want %s", c.schema, got[i], paths)
 			}
 		}
-		if n := len(got); n > maxAlike && !strings.Contains(got[maxAlike], "10 more fields") {
-			t.Errorf("the last of %d warnings: %s", n, got[maxAlike])
+		if n := len(got); n > maxCaseWarnings && !strings.Contains(got[maxCaseWarnings], "10 more fields") {
+			t.Errorf("the last of %d warnings: %s", n, got[maxCaseWarnings])
 		}
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
-// maxAlike is the most warnings about fields. Further ones are only counted.
-const maxAlike = 20
+// maxCaseWarnings is the most warnings about fields. Further ones are only counted.
+const maxCaseWarnings = 20
 
-// alike finds fields of one record whose names differ only in case. It visits each type once.
-type alike struct {
+// caseChecker finds fields of one record whose names differ only in case. It visits each type once.
+type caseChecker struct {
 	seen     map[*shred.Node]bool
 	warnings []string
 	more     int
 }
 
-// alikeFields returns a warning for each field that differs from an earlier one only in case.
-func alikeFields(schema string) []string {
+// caseWarnings returns a warning for each field that differs from an earlier one only in case.
+func caseWarnings(schema string) []string {
 	s, err := shred.ParseSchema(schema)
 	if err != nil {
 		return nil // such rows cannot be converted
 	}
-	a := alike{seen: map[*shred.Node]bool{}}
+	a := caseChecker{seen: map[*shred.Node]bool{}}
 	a.visit(s.Root(), "")
 	if a.more > 0 {
 		a.warnings = append(a.warnings, fmt.Sprintf("%d more fields differ from another one only in case", a.more))
@@ -31,7 +31,7 @@ func alikeFields(schema string) []string {
 	return a.warnings
 }
 
-func (a *alike) visit(n *shred.Node, path string) {
+func (a *caseChecker) visit(n *shred.Node, path string) {
 	if n == nil || a.seen[n] {
 		return
 	}
@@ -53,8 +53,8 @@ func (a *alike) visit(n *shred.Node, path string) {
 	}
 }
 
-func (a *alike) warn(first, second string) {
-	if len(a.warnings) == maxAlike {
+func (a *caseChecker) warn(first, second string) {
+	if len(a.warnings) == maxCaseWarnings {
 		a.more++
 		return
 	}
