@@ -366,7 +366,7 @@ func TestPushGateway(t *testing.T) {
 	env := []string{"ROWTOCOL_PUSH_GATEWAY=" + server.URL}
 	rowtocol(t, dir, env, "convert", "in", "out").want(t, 0)
 	rowtocol(t, dir, env, "convert", "--codec", "bzip2", "in", "out").want(t, 9)
-	if len(gateway.gauges) != 2 || !strings.HasPrefix(gateway.path, "POST /metrics/job/rowtocol/") || !strings.Contains(gateway.path, "/dest/out") || !strings.Contains(gateway.path, "/command/convert") {
+	if len(gateway.gauges) != 2 || gateway.path != "POST /metrics/job/rowtocol/command/convert/dest@base64/b3V0" {
 		t.Fatalf("%s %v", gateway.path, gateway.gauges)
 	}
 	first, second := gateway.gauges[0], gateway.gauges[1]

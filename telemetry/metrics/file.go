@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,9 +9,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -54,14 +55,27 @@ func WriteFile(name string, r *report.Run) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	registry := prometheus.NewRegistry()
-	register(prometheus.WrapRegistererWith(labels(r), registry), r)
+	all := families(r, labels(r))
 	if r.Succeeded() {
-		addGauge(registry, lastSuccess, lastSuccessHelp, labels(r), unix(r.Ended))
+		all = append(all, family(lastSuccess, lastSuccessHelp, unix(r.Ended), labels(r)))
 	} else if before != nil {
-		addGauge(registry, lastSuccess, lastSuccessHelp, before.labels, before.value)
+		all = append(all, family(lastSuccess, lastSuccessHelp, before.value, before.labels))
 	}
-	return errors.Join(lost, prometheus.WriteToTextfile(name, registry))
+	return errors.Join(lost, replace(name, all))
+}
+
+// replace writes metrics to a file, which gets its name when it is complete.
+func replace(name string, all []*dto.MetricFamily) error {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // the file no longer has this name if all went well
+	err = cmp.Or(write(f, all), f.Chmod(0o644))
+	if err := cmp.Or(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
 }
 
 // resolveLink returns the name of the file to which a name leads through links.
@@ -80,7 +94,7 @@ func resolveLink(name string) (string, error) {
 
 // successTime is the time of the last success, with its labels.
 type successTime struct {
-	labels prometheus.Labels
+	labels []*dto.LabelPair
 	value  float64
 }
 
@@ -107,21 +121,20 @@ func readLastSuccess(name string) (*successTime, error) {
 	if family == nil {
 		return nil, nil
 	}
-	s := &successTime{labels: prometheus.Labels{}}
+	s := new(successTime)
 	for _, m := range family.GetMetric() {
 		if value := m.GetGauge().GetValue(); value > s.value && !math.IsInf(value, 0) {
-			s.value = value
-			for _, l := range m.GetLabel() {
-				s.labels[l.GetName()] = l.GetValue()
-			}
+			s.labels, s.value = m.GetLabel(), value
 		}
 	}
 	//guard: rejects labels of another job
-	if len(s.labels) != 2 || s.labels["command"] == "" {
+	if len(s.labels) != 2 || !slices.ContainsFunc(s.labels, isCommand) {
 		return nil, fmt.Errorf("%s held a success time that rowtocol did not write, and is replaced", filepath.Base(name))
 	}
 	return s, nil
 }
+
+func isCommand(l *dto.LabelPair) bool { return l.GetName() == "command" && l.GetValue() != "" }
 
 // parse parses a file of metrics. If rowtocol did not write the file, parse returns an error.
 func parse(name string) (map[string]*dto.MetricFamily, error) {

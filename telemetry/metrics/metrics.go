@@ -8,10 +8,13 @@
 package metrics
 
 import (
+	"io"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
@@ -43,24 +46,41 @@ var gauges = []gauge{
 	{"rowtocol_run_peak_memory_bytes", "Peak resident memory of the last run.", func(r *report.Run) float64 { return float64(r.PeakMemory) }},
 }
 
-// labels returns the labels of a run's metrics in a file. At a push gateway, they name the group
-// of the metrics.
-func labels(r *report.Run) prometheus.Labels {
-	return prometheus.Labels{"dest": strings.ToValidUTF8(r.Dest, "\uFFFD"), "command": r.Command}
+// labels returns the labels of a run's metrics in a file. A push gateway gets them as the name of
+// the group of the metrics.
+func labels(r *report.Run) []*dto.LabelPair {
+	return []*dto.LabelPair{newLabel("command", r.Command), newLabel("dest", dest(r))}
 }
 
-// register adds the metrics of a run, except the time of the last success.
-func register(to prometheus.Registerer, r *report.Run) {
+// dest returns the destination of a run as UTF-8, which label values must be.
+func dest(r *report.Run) string { return strings.ToValidUTF8(r.Dest, "\uFFFD") }
+
+func newLabel(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
+
+// families returns the metrics of a run with labels. They lack the time of the last success.
+func families(r *report.Run, labels []*dto.LabelPair) (all []*dto.MetricFamily) {
 	for _, g := range gauges {
-		addGauge(to, g.name, g.help, nil, g.value(r))
+		all = append(all, family(g.name, g.help, g.value(r), labels))
 	}
-	addGauge(to, "rowtocol_build_info", "The version of rowtocol that ran last; always 1.", prometheus.Labels{"version": r.Version}, 1)
+	version := append(slices.Clip(labels), newLabel("version", r.Version))
+	return append(all, family("rowtocol_build_info", "The version of rowtocol that ran last; always 1.", 1, version))
 }
 
-func addGauge(to prometheus.Registerer, name, help string, with prometheus.Labels, value float64) {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: with})
-	g.Set(value)
-	to.MustRegister(g)
+// family returns a metric with one value.
+func family(name, help string, value float64, labels []*dto.LabelPair) *dto.MetricFamily {
+	metric := &dto.Metric{Label: labels, Gauge: &dto.Gauge{Value: &value}}
+	return &dto.MetricFamily{Name: &name, Help: &help, Type: dto.MetricType_GAUGE.Enum(), Metric: []*dto.Metric{metric}}
+}
+
+// write writes metrics in Prometheus' text format, in the order of their names.
+func write(w io.Writer, families []*dto.MetricFamily) error {
+	slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	for _, f := range families {
+		if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -1,7 +1,10 @@
 package metrics
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +12,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/push"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
@@ -41,20 +43,32 @@ func NewGateway(address string) (*Gateway, error) {
 // Push replaces the metrics of the previous run with the same destination and command. If the
 // run did not succeed, the gateway keeps the time of the last success.
 func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
-	registry := prometheus.NewRegistry()
-	register(registry, r)
+	all := families(r, nil)
 	if r.Succeeded() {
-		addGauge(registry, lastSuccess, lastSuccessHelp, nil, unix(r.Ended))
+		all = append(all, family(lastSuccess, lastSuccessHelp, unix(r.Ended), nil))
 	}
-	p := push.New(g.address, Job).Gatherer(registry).Client(boundedClient{g.hasSecret()})
-	for name, value := range labels(r) {
-		p.Grouping(name, value)
+	body := new(bytes.Buffer)
+	if err := write(body, all); err != nil {
+		return err
 	}
+	// POST replaces the metrics that it sends, and keeps the others of the group.
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.address+group(r), body)
+	if err != nil {
+		return g.redact(err)
+	}
+	req.Header.Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
 	if g.user != nil {
 		password, _ := g.user.Password()
-		p.BasicAuth(g.user.Username(), password)
+		req.SetBasicAuth(g.user.Username(), password)
 	}
-	return g.redact(p.AddContext(ctx))
+	return g.redact(g.send(req))
+}
+
+// group returns the path of the group of a run's metrics. A destination may have any characters,
+// so it is in base64. A gateway reads = as an empty value.
+func group(r *report.Run) string {
+	encoded := base64.RawURLEncoding.EncodeToString([]byte(dest(r)))
+	return "/metrics/job/" + Job + "/command/" + url.PathEscape(r.Command) + "/dest@base64/" + cmp.Or(encoded, "=")
 }
 
 // hasSecret reports whether the address has a user or a path, which must not be logged.
@@ -78,25 +92,26 @@ func (g *Gateway) redact(err error) error {
 // maxAnswer bounds the part of an answer that is read, in bytes.
 const maxAnswer = 1 << 10
 
-// boundedClient is an HTTP client that reads at most maxAnswer bytes of an answer, and none if the
-// address is secret. It follows no redirects.
-type boundedClient struct{ secret bool }
-
-func (b boundedClient) Do(req *http.Request) (*http.Response, error) {
+// send sends a request. It follows no redirects. Its error has at most maxAnswer bytes of the
+// answer, and none if the address has secrets.
+func (g *Gateway) send(req *http.Request) error {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // only read
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusAccepted {
+		return nil
 	}
 	limit := int64(maxAnswer)
 	//guard: drops an answer that may repeat secrets
-	if b.secret {
+	if g.hasSecret() {
 		limit = 0
 	}
+	var answer io.Reader = resp.Body
 	//guard: bounds the length of a server's message
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(resp.Body, limit), resp.Body}
-	return resp, nil
+	answer = io.LimitReader(answer, limit)
+	text, _ := io.ReadAll(answer) // the status is the error
+	return fmt.Errorf("unexpected status code %d: %s", resp.StatusCode, text)
 }

@@ -62,7 +62,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 	group := strings.TrimPrefix(last.path, "/below/metrics/job/rowtocol/")
-	if group != "dest/out/command/convert" && group != "command/convert/dest/out" {
+	if group != "command/convert/dest@base64/b3V0" {
 		t.Errorf("path %s", last.path)
 	}
 	if last.values[lastSuccess] != float64(run.Ended.Unix()) || last.values["rowtocol_run_rows"] != 12_000_000 || len(last.values) != len(gauges)+2 {
@@ -72,6 +72,23 @@ func TestPush(t *testing.T) {
 	testenv.Must(t, g.Push(t.Context(), newRun(6, 3, "input")))
 	if _, sent := last.values[lastSuccess]; sent || last.method != http.MethodPost || last.values["rowtocol_run_exit_code"] != 3 {
 		t.Errorf("after a failure: %+v", last)
+	}
+}
+
+// TestGroup checks the names of groups, whose destinations have characters with a meaning in paths.
+func TestGroup(t *testing.T) {
+	url, last := startGateway(t)
+	g, err := NewGateway(url)
+	testenv.Must(t, err)
+	for dest, want := range map[string]string{
+		"": "=", "..": "Li4", "/data/a b%2F?#+": "L2RhdGEvYSBiJTJGPyMr", "a\xff": "Ye-_vQ",
+	} {
+		run := newRun(1, 4, "storage")
+		run.Dest = dest
+		testenv.Must(t, g.Push(t.Context(), run))
+		if last.path != "/metrics/job/rowtocol/command/convert/dest@base64/"+want {
+			t.Errorf("%q: path %s", dest, last.path)
+		}
 	}
 }
 
