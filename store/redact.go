@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
@@ -23,6 +24,10 @@ var namedSecret = lazyregexp.New(`(?i)((?:^|[^/\w]|%[0-9a-f]{2})[\w.-]*(?:delega
 // token=, and the user and password of a URL. A caller that knows the text of a secret must
 // replace it before it calls Redact.
 func Redact(text string) string {
+	// Most texts lack all that can separate a secret from its name.
+	if !strings.ContainsAny(text, "=:% \t\n\f\r") {
+		return text
+	}
 	return namedSecret.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }
 

@@ -93,7 +93,7 @@ var conditionExamples = []string{
 }
 
 // conditionsTopic is the help topic about the language of --where.
-func conditionsTopic() *cobra.Command {
+func conditionsTopic(*app) *cobra.Command {
 	examples := ""
 	for _, e := range conditionExamples {
 		examples += "  " + e + "\n"

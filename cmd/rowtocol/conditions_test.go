@@ -20,12 +20,12 @@ func TestConditionExamples(t *testing.T) {
 			t.Errorf("%s: %v", e, err)
 		}
 	}
-	for _, line := range strings.Split(conditionsTopic().Long, "\n") {
+	for _, line := range strings.Split(conditionsTopic(nil).Long, "\n") {
 		if len([]rune(line)) > 80 {
 			t.Errorf("wider than 80 columns: %s", line)
 		}
 	}
-	if help := conditionsTopic().Long; strings.Contains(help, "%!") || !strings.Contains(help, conditionExamples[0]) {
+	if help := conditionsTopic(nil).Long; strings.Contains(help, "%!") || !strings.Contains(help, conditionExamples[0]) {
 		t.Error(help)
 	}
 }

@@ -40,8 +40,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 			return &usageError{err}
 		}
 	}
-	names := settings(cmd.Root())
-	if err := errors.Join(checkEnvironment(names), checkKeys(names, a.configFile, file)); err != nil {
+	if err := checkNames(environment(), a.configFile, file); err != nil {
 		return &usageError{err}
 	}
 	a.origins = map[string]setting{}
@@ -101,8 +100,17 @@ func (a *app) onCommandLine(flag string) bool {
 	return a.flags.Changed(flag) && !elsewhere
 }
 
-// settings returns the names of all flags of all commands that the environment and a job file
-// may set. The same environment and job file are for all commands.
+// checkNames refuses variables of the environment, and keys of a job file, that are not flags of
+// any command. The same environment and job file are for all commands.
+func checkNames(variables []string, configFile string, file map[string]setting) error {
+	if len(variables) == 0 && len(file) == 0 {
+		return nil
+	}
+	names := settings(wholeProgram())
+	return errors.Join(checkVariables(names, variables), checkKeys(names, configFile, file))
+}
+
+// settings returns the names of all flags that the environment and a job file may set.
 func settings(root *cobra.Command) []string {
 	names := map[string]bool{}
 	collect := func(f *pflag.Flag) {
@@ -117,16 +125,26 @@ func settings(root *cobra.Command) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// checkEnvironment refuses variables whose names begin as those of flags do, but belong to no
-// flag: a misspelt variable would be ignored silently.
-func checkEnvironment(flags []string) error {
+// environment returns the names of the variables that begin as those of flags do, and that are
+// not empty.
+func environment() (names []string) {
+	for _, e := range os.Environ() {
+		if name, value, _ := strings.Cut(e, "="); strings.HasPrefix(name, envPrefix) && value != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// checkVariables refuses variables that belong to no flag: a misspelt variable would be ignored
+// silently.
+func checkVariables(flags, variables []string) error {
 	var known []string // names without the common prefix
 	for _, name := range append(flags, "config") {
 		known = append(known, strings.TrimPrefix(envName(name), envPrefix))
 	}
-	for _, e := range os.Environ() {
-		name, value, _ := strings.Cut(e, "=")
-		if rest, ours := strings.CutPrefix(name, envPrefix); ours && value != "" && !slices.Contains(known, rest) {
+	for _, name := range variables {
+		if rest := strings.TrimPrefix(name, envPrefix); !slices.Contains(known, rest) {
 			return fmt.Errorf("environment variable %s: rowtocol has no such flag%s", name, didYouMean(rest, envPrefix, known))
 		}
 	}

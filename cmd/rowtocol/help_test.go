@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 func TestHelp(t *testing.T) {
 	dir, elsewhere := t.TempDir(), []string{"TMPDIR=/tmp"} // help shows it as a default
 	texts := map[string]string{"": rowtocol(t, dir, elsewhere, "--help").want(t, 0).stdout}
-	for _, cmd := range newApp(nil, os.Stdout, os.Stderr).rootCommand().Commands() {
+	for _, cmd := range wholeProgram().Commands() {
 		texts[cmd.Name()] = rowtocol(t, dir, elsewhere, "help", cmd.Name()).want(t, 0).stdout
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			// pflag aligns the list by bytes.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/spf13/cobra"
@@ -14,8 +15,11 @@ import (
 )
 
 // manTemplate is a manual page. It keeps the line breaks of the help texts.
-var manTemplate = template.Must(template.New("man").Funcs(template.FuncMap{"text": roff, "upper": strings.ToUpper}).Parse(
-	`.TH "{{upper .Name}}" "{{.Section}}" "{{.Date}}" "rowtocol {{text .Version}}" "rowtocol"
+var manTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("man").Funcs(template.FuncMap{"text": roff, "upper": strings.ToUpper}).Parse(manText))
+})
+
+const manText = `.TH "{{upper .Name}}" "{{.Section}}" "{{.Date}}" "rowtocol {{text .Version}}" "rowtocol"
 .SH NAME
 {{text .Name}} \- {{text .Short}}
 {{- range .Parts}}{{if .Text}}
@@ -28,7 +32,7 @@ var manTemplate = template.Must(template.New("man").Funcs(template.FuncMap{"text
 .SH SEE ALSO
 {{range $i, $name := .SeeAlso}}{{if $i}}, {{end}}\fB{{text $name}}\fP{{end}}
 {{- end}}
-`))
+`
 
 // manWidth fits terminals of 80 columns, because man indents the text.
 const manWidth = 72
@@ -59,7 +63,7 @@ func newManCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.writeMan(cmd.Context(), dir, cmd.Root())
+			return a.writeMan(cmd.Context(), dir, wholeProgram())
 		},
 	}
 }
@@ -127,7 +131,7 @@ func manPage(cmd *cobra.Command) []byte {
 		}
 	}
 	var out bytes.Buffer
-	if err := manTemplate.Execute(&out, page); err != nil {
+	if err := manTemplate().Execute(&out, page); err != nil {
 		panic(err) // the template has fields that the page lacks
 	}
 	return out.Bytes()

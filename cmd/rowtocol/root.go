@@ -93,6 +93,30 @@ const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
   rowtocol verify /data/mail.columns --against /data/mail
   rowtocol help exit-codes`
 
+// commands lists the commands, and the topics of the help.
+func commands() []namedCommand {
+	return []namedCommand{
+		{"convert", newConvertCommand}, {"submit", newSubmitCommand},
+		{"plan", newPlanCommand}, {"task", newTaskCommand}, {"commit", newCommitCommand},
+		{"status", newStatusCommand}, {"clean", newCleanCommand}, {"unlock", newUnlockCommand},
+		{"cat", newCatCommand}, {"head", newHeadCommand}, {"count", newCountCommand}, {"lookup", newLookupCommand},
+		{"stats", newStatsCommand}, {"inspect", newInspectCommand}, {"schema", newSchemaCommand}, {"verify", newVerifyCommand},
+		{"version", newVersionCommand}, {"man", newManCommand},
+		{"exit-codes", exitCodesTopic}, {"conditions", conditionsTopic},
+	}
+}
+
+// namedCommand makes the command with a name.
+type namedCommand struct {
+	name string
+	make func(*app) *cobra.Command
+}
+
+// wholeProgram returns a root command that has all commands. It shares nothing with the run.
+func wholeProgram() *cobra.Command { return newApp(nil, os.Stdout, os.Stderr).rootCommand() }
+
+// rootCommand makes the root command. If the first argument is the name of a command, the root
+// command has no other commands: their flags would take half a millisecond of each run.
 func (a *app) rootCommand() *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
@@ -139,7 +163,15 @@ func (a *app) rootCommand() *cobra.Command {
 	complete(root, "log-level", logLevels...)
 	complete(root, "log-format", logFormats...)
 
-	root.AddCommand(newConvertCommand(a), newSubmitCommand(a), newPlanCommand(a), newTaskCommand(a), newCommitCommand(a), newStatusCommand(a), newCleanCommand(a), newUnlockCommand(a), newCatCommand(a), newHeadCommand(a), newCountCommand(a), newLookupCommand(a), newStatsCommand(a), newInspectCommand(a), newSchemaCommand(a), newVerifyCommand(a), newVersionCommand(a), newManCommand(a), exitCodesTopic(), conditionsTopic())
+	made := commands()
+	if i := slices.IndexFunc(made, func(c namedCommand) bool { return len(a.args) > 0 && c.name == a.args[0] }); i >= 0 {
+		root.AddCommand(made[i].make(a))
+		root.CompletionOptions.DisableDefaultCmd = true
+		return root
+	}
+	for _, c := range made {
+		root.AddCommand(c.make(a))
+	}
 	refuseOthers(root)
 	return root
 }
@@ -309,7 +341,7 @@ func (a *app) width() int {
 }
 
 // exitCodesTopic is the help topic of exit codes, made from the table.
-func exitCodesTopic() *cobra.Command {
+func exitCodesTopic(*app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
 		Short: "What the exit codes mean",

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -27,7 +26,7 @@ const stableFile = "testdata/stable.txt"
 // changed, because scripts depend on them.
 func TestStable(t *testing.T) {
 	there := map[string]bool{}
-	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
+	root := wholeProgram()
 	addFlags(there, root, "")
 	for name, v := range map[string]any{
 		"_SUCCESS": manifest.Success{}, "plan": manifest.Plan{}, "--json": ending{},

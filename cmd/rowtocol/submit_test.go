@@ -18,7 +18,7 @@ import (
 
 // TestSubmitFlags checks that submit has the flags of convert, with the same texts.
 func TestSubmitFlags(t *testing.T) {
-	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
+	root := wholeProgram()
 	convert, _, err := root.Find([]string{"convert"})
 	must(t, err)
 	submit, _, err := root.Find([]string{"submit"})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -27,7 +26,7 @@ func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	rowtocol(t, dir, []string{"GOMAXPROCS=37"}, "man", ".").want(t, 0)
 	pages := 0
-	for _, c := range newApp(nil, os.Stdout, os.Stderr).rootCommand().Commands() {
+	for _, c := range wholeProgram().Commands() {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}
