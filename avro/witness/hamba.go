@@ -19,6 +19,7 @@ type hambaCodec struct {
 	resolved avro.Schema // schema that reads the input's rows as rows of the columns
 	reader   avro.Schema // schema of the columns' rows
 	factors  factors     // factors of times in the input's rows
+	loops    loops       // types of the columns' rows that contain themselves
 	bytes    *avro.Reader
 }
 
@@ -37,7 +38,7 @@ func newHamba(writer string) (*hambaCodec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hambaCodec{writer: s, resolved: s, reader: s, bytes: newBytes()}, nil
+	return &hambaCodec{writer: s, resolved: s, reader: s, loops: loopsOf(s), bytes: newBytes()}, nil
 }
 
 // newHambaResolving returns hamba's codec of rows that were resolved from the writer's
@@ -141,7 +142,7 @@ func (h *hambaCodec) read(as avro.Schema, units factors, row []byte) (v any, err
 	if r.Peek(); !errors.Is(r.Error, io.EOF) {
 		return nil, errors.New("the row is read before its end")
 	}
-	return units.tagged(as, native)
+	return (&tagger{units, h.loops}).tagged(nil, as, native, false)
 }
 
 // named is a value with the name of its type. hamba returns no names: only the symbol of an
@@ -153,20 +154,27 @@ type named struct {
 
 var errShape = errors.New("a value is not of its schema's type")
 
-// tagged returns hamba's value in a form that differs for values of all types that a union
+// tagger turns values of hamba into a form that differs for values of all types that a union
 // may have. So the form needs no unions: a value that was resolved to a branch of a union
 // equals the same value that was resolved to the type of that branch. Times are multiplied
 // by their factors.
-func (u factors) tagged(s avro.Schema, v any) (any, error) {
+type tagger struct {
+	factors factors
+	loops   loops
+}
+
+// tagged returns the form of hamba's value of type s, which is a part of type in. In a raw value
+// strings get a form that validText does not change.
+func (t *tagger) tagged(in, s avro.Schema, v any, raw bool) (any, error) {
+	s = deref(s)
+	raw = raw || t.loops.raw(in, s)
 	switch s := s.(type) {
-	case *avro.RefSchema:
-		return u.tagged(s.Schema(), v)
 	case *avro.UnionSchema:
 		branch, v, err := chosen(s, v)
 		if err != nil || branch == nil {
 			return nil, err
 		}
-		return u.tagged(branch, v)
+		return t.tagged(s, branch, v, raw)
 	case *avro.RecordSchema:
 		m, _ := v.(map[string]any)
 		out := make(map[string]any, len(m))
@@ -176,7 +184,7 @@ func (u factors) tagged(s avro.Schema, v any) (any, error) {
 				continue // the reader does not have the field
 			}
 			var err error
-			if out[f.Name()], err = u.tagged(f.Type(), v); err != nil {
+			if out[f.Name()], err = t.tagged(s, f.Type(), v, raw); err != nil {
 				return nil, err
 			}
 		}
@@ -186,7 +194,7 @@ func (u factors) tagged(s avro.Schema, v any) (any, error) {
 		out := make(map[string]any, len(m))
 		for k, v := range m {
 			var err error
-			if out[k], err = u.tagged(s.Values(), v); err != nil {
+			if out[k], err = t.tagged(s, s.Values(), v, raw); err != nil {
 				return nil, err
 			}
 		}
@@ -196,16 +204,18 @@ func (u factors) tagged(s avro.Schema, v any) (any, error) {
 		out := make([]any, len(list))
 		for i, v := range list {
 			var err error
-			if out[i], err = u.tagged(s.Items(), v); err != nil {
+			if out[i], err = t.tagged(s, s.Items(), v, raw); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
-	}
-	if p, ok := s.(*avro.PrimitiveSchema); ok && u[p] > 1 {
-		if n, ok := v.(int64); ok {
-			v = n * u[p]
+	case *avro.PrimitiveSchema:
+		if n, ok := v.(int64); ok && t.factors[s] > 1 {
+			v = n * t.factors[s]
 		}
+	}
+	if text, ok := v.(string); ok && raw && s.Type() == avro.String {
+		return named{"string", []byte(text)}, nil
 	}
 	return taggedLeaf(s, v)
 }

@@ -96,7 +96,7 @@ func FuzzHamba(f *testing.F) {
 		`{"type":"record","name":"R","fields":[{"name":"b","type":["long","string"],"aliases":["a"]},{"name":"c","type":{"type":"map","values":"bytes"},"default":{"k":"\u00ff"}}]}`, []byte{2})
 	f.Fuzz(func(t *testing.T, writer, reader string, row []byte) {
 		for _, reader := range []string{"", reader} {
-			c, err := newCodecs(writer, reader)
+			c, err := newCodecs(writer, reader, true)
 			if err != nil {
 				continue
 			}

@@ -158,6 +158,9 @@ func believed(size json.Number) bool {
 	return err == nil && f <= maxFixed
 }
 
+// mapAttribute marks the records that stand for maps in a schema for hamba.
+const mapAttribute = "ofMap"
+
 // mapsAsArrays replaces each map in a schema by a record with an array of entries. The record
 // is needed in a union that also has an array. The encoding is the same, and a map that has
 // the same key twice loses no value.
@@ -178,11 +181,11 @@ func mapsAsArrays(tree any, n *int) any {
 		}
 		if t["type"] == "map" {
 			*n++
-			entry := map[string]any{"type": "record", "name": fmt.Sprintf("Entry_%d", *n), "fields": []any{
+			entry := map[string]any{"type": "record", "name": fmt.Sprintf("Entry_%d", *n), mapAttribute: true, "fields": []any{
 				map[string]any{"name": "key", "type": "string"},
 				map[string]any{"name": "value", "type": t["values"]},
 			}}
-			return map[string]any{"type": "record", "name": fmt.Sprintf("Map_%d", *n), "fields": []any{
+			return map[string]any{"type": "record", "name": fmt.Sprintf("Map_%d", *n), mapAttribute: true, "fields": []any{
 				map[string]any{"name": "entries", "type": map[string]any{"type": "array", "items": entry}},
 			}}
 		}

@@ -65,3 +65,45 @@ func TestValidTextOfEqualKeys(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// With ValidText, the strings of a type that contains itself are compared as they are, because the
+// columns keep such a type as Avro data. Strings around it are compared after the replacement.
+func TestValidTextOfRecursiveTypes(t *testing.T) {
+	const (
+		chain = `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"next","type":["null","R"]}]}`
+		tree  = `{"type":"record","name":"Top","fields":[{"name":"root","type":{"type":"record","name":"R","fields":[
+			{"name":"s","type":"string"},{"name":"m","type":{"type":"map","values":["null","string","bytes","R"]}}]}}]}`
+		both  = `{"type":"record","name":"A","fields":[{"name":"s","type":"string"},
+			{"name":"b","type":{"type":"array","items":{"type":"record","name":"B","fields":[{"name":"s","type":"string"},{"name":"a","type":["null","A"]}]}}}]}`
+	)
+	ofChain := func(s, inner string) any {
+		return map[string]any{"s": s, "next": map[string]any{"R": map[string]any{"s": inner, "next": nil}}}
+	}
+	ofTree := func(s, inner string) any {
+		leaf := map[string]any{"s": inner, "m": map[string]any{inner: map[string]any{"string": inner}}}
+		return map[string]any{"root": map[string]any{"s": s, "m": map[string]any{s: map[string]any{"R": leaf}}}}
+	}
+	ofBoth := func(s, inner string) any {
+		return map[string]any{"s": s, "b": []any{map[string]any{"s": inner, "a": nil}}}
+	}
+	for _, c := range []struct {
+		name, schema string
+		row          func(s, inner string) any
+	}{{"chain", chain, ofChain}, {"tree", tree, ofTree}, {"both", both, ofBoth}} {
+		rows := []any{c.row("x\xff", "y\xff")}
+		in := input(ocfFile(t, c.schema, "null", rows), data(t, c.schema, rows))
+		for _, columns := range []struct {
+			s, inner  string
+			different int64
+		}{{"x\uFFFD", "y\xff", 0}, {"x\uFFFD", "y\uFFFD", 1}, {"x\xff", "y\xff", 1}} {
+			w := New(&list{rows: data(t, c.schema, []any{c.row(columns.s, columns.inner)})})
+			w.ValidText = true
+			testenv.Must(t, w.Input(t.Context(), in))
+			r, err := w.End(t.Context())
+			testenv.Must(t, err)
+			if r.Different != columns.different || r.Compared != 1 {
+				t.Errorf("%s: %+v: %+v", c.name, columns, r)
+			}
+		}
+	}
+}

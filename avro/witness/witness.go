@@ -104,8 +104,9 @@ type Comparer struct {
 	// does not say which rows differ.
 	AnyOrder bool
 	// ValidText says that the columns may have U+FFFD in place of each run of bytes that are not
-	// UTF-8. Then strings of the inputs are compared after the same replacement. A row is not
-	// compared if different keys of a map become the same key.
+	// UTF-8. Then strings of the inputs are compared after the same replacement, except in types
+	// that contain themselves: the columns keep these as Avro data. A row is not compared if
+	// different keys of a map become the same key. Set ValidText before the first call of Input.
 	ValidText bool
 	want, got rowSet
 	by        string // name of the decoder of the rows in want and got

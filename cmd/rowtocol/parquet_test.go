@@ -54,6 +54,17 @@ func TestReplacedUTF8(t *testing.T) {
 	run("verify", "out", "--against", "a.avro").want(t, 6)
 }
 
+// TestRecursiveUTF8 checks that verify compares strings in columns of Avro data as they are, and other
+// strings as --invalid-utf8 replace changes them.
+func TestRecursiveUTF8(t *testing.T) {
+	dir := t.TempDir()
+	const schema = `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"next","type":["null","R"]}]}`
+	avroRows(t, dir+"/a.avro", schema, []byte("\x02\xff\x02\x02\xfe\x00"))
+	rowtocol(t, dir, nil, "convert", "--format", "parquet", "--recursive", "bytes", "--invalid-utf8", "replace", "a.avro", "out").
+		want(t, 0, "1 string was not UTF-8 and got U+FFFD")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0, "1 row of 1 input is equal", "by hamba 1")
+}
+
 // TestSortedRows checks that --sorted-by accepts rows that ascend, and names the first row that
 // does not.
 func TestSortedRows(t *testing.T) {
