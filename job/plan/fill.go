@@ -114,11 +114,13 @@ type stretch struct {
 // the counted size exceeds the limit after to bytes of input: see mapper.GoesOn. It returns the
 // stretch that then begins.
 func (f *filling) goesOn(s stretch, to, limit float64) (stretch, bool) {
-	next, empty := stretch{to, f.size(s, to)}, float64(f.empty.Size())
+	open := 0.0
 	for i := range f.columns {
-		empty += f.openSize(i, 0)
+		blocks := float64(f.columns[i].fill * (to - s.from))
+		open += f.openSize(i, blocks-math.Floor(blocks)) - f.openSize(i, 0)
 	}
-	return next, to > s.from && mapper.GoesOn(int64(limit-empty-next.stored), int64(limit), len(f.columns), f.block)
+	next := stretch{to, f.size(s, to)}
+	return next, to > s.from && mapper.GoesOn(int64(open), int64(limit), len(f.columns), f.block)
 }
 
 // size returns the bytes of a row group that ends in a stretch, after to bytes of input, without
