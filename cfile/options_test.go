@@ -58,7 +58,8 @@ func TestOptionsThatDoNotFit(t *testing.T) {
 		chosen map[string][]string
 		errs   []string
 	}{
-		{map[string][]string{"encoding": {"id=rle", "name=plain", "tags=prefix", "in.x=plain", "in#x=bitshuffle"}}, nil},
+		{map[string][]string{"encoding": {"id=rle", "name=plain", "tags=prefix", "in.x=plain", "in#x=plain"}}, nil},
+		{map[string][]string{"encoding": {"in.x=plain", "in#x=bitshuffle"}}, []string{`cfile: --encoding "in#x=bitshuffle" and "in.x=plain" contradict each other`}},
 		{map[string][]string{"sorted-by": {"id"}, "compression": {"tags[]=zlib", "nothing=lz4"}}, nil},
 		{map[string][]string{"encoding": {"di=rle", "id=dict", "name/string=rle", "nothing=plain"}, "compression": {"x=lz4"}}, []string{
 			"--encoding di=rle: there is no such column", `--encoding: values of column "id" are of the type INT64, which has the encodings plain, rle, bitshuffle`,

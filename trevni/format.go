@@ -46,19 +46,14 @@ func (adapter) Options(chosen map[string][]string) (json.RawMessage, error) {
 	for _, c := range chosen["checksum"] {
 		o.Checksum = c
 	}
-	for _, c := range chosen["codec"] {
-		i := strings.LastIndexByte(c, '=')
-		switch {
-		case i < 0:
-			o.Codec = c
-			continue
-		case i == 0:
-			return nil, fmt.Errorf("--codec %q: the column before = is missing", c)
-		case o.ColumnCodecs == nil:
-			o.ColumnCodecs = make(map[string]string)
-		}
-		o.ColumnCodecs[c[:i]] = c[i+1:]
+	all, values, err := column.CutValues("--codec", chosen["codec"])
+	if err != nil {
+		return nil, err
 	}
+	for _, c := range all {
+		o.Codec = c
+	}
+	o.ColumnCodecs = values
 	for _, m := range chosen["meta"] {
 		key, value, ok := strings.Cut(m, "=")
 		if !ok || key == "" {

@@ -88,7 +88,11 @@ func (a *app) withOrigin(err error) error {
 	if s, ok := a.origins[f.Name]; ok {
 		return fmt.Errorf("%w (%s is %s)", err, s.name, strings.Join(shown(s.values), ","))
 	}
-	if strings.Contains(err.Error(), strconv.Quote(f.Value.String())) {
+	values := []string{f.Value.String()}
+	if several, ok := f.Value.(pflag.SliceValue); ok {
+		values = several.GetSlice()
+	}
+	if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(err.Error(), strconv.Quote(v)) }) {
 		return err
 	}
 	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Showable(f.Value.String()))

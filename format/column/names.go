@@ -62,40 +62,59 @@ func (n *Names) listed(path string) string {
 }
 
 // FindAll calls use with the index of each column that has a value by its path. The error names
-// all paths without a column. what says in errors what the values are for.
+// all paths without a column, and paths that give one column different values. what says in errors
+// what the values are for.
 func (n *Names) FindAll(what string, values map[string]string, use func(i int, value string)) error {
 	var errs []error
+	paths := make(map[int]string, len(values))
 	for _, path := range slices.Sorted(maps.Keys(values)) {
 		i, err := n.Find(path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s %s=%s: %w", what, path, values[path], err))
 			continue
 		}
+		first, ok := paths[i]
+		//guard: refuses two values of a column under two names
+		if ok && values[first] != values[path] {
+			errs = append(errs, contradict(what, first+"="+values[first], path+"="+values[path]))
+		}
+		paths[i] = path
 		use(i, values[path])
 	}
 	return errors.Join(errs...)
 }
 
 // CutValues divides texts that users write, each VALUE or PATH=VALUE. It returns the texts without
-// a path, and the other values by their paths. It cuts at the last =, because columns may have one
-// in their names. what says in errors what the values are for.
+// a path, which are equal, and the other values by their paths. It cuts at the last =, because
+// columns may have one in their names. The error names texts that contradict each other. what says
+// in errors what the values are for.
 func CutValues(what string, texts []string) (all []string, values map[string]string, err error) {
 	var errs []error
+	given := make(map[string]string, len(texts)) // the texts by their paths
 	for _, s := range texts {
 		i := strings.LastIndexByte(s, '=')
+		path := s[:max(i, 0)]
+		first, ok := given[path]
+		given[path] = s
 		switch {
-		case i < 0:
-			all = append(all, s)
-			continue
 		case i == 0:
 			errs = append(errs, fmt.Errorf("%s %q: the column before = is missing", what, s))
-			continue
+		//guard: refuses two values for the same columns
+		case ok && first != s:
+			errs = append(errs, contradict(what, first, s))
+		case i < 0:
+			all = append(all, s)
 		case values == nil:
-			values = make(map[string]string)
+			values = map[string]string{path: s[i+1:]}
+		default:
+			values[path] = s[i+1:]
 		}
-		values[s[:i]] = s[i+1:]
 	}
 	return all, values, errors.Join(errs...)
+}
+
+func contradict(what, first, second string) error {
+	return fmt.Errorf("%s %q and %q contradict each other", what, first, second)
 }
 
 func simpleName(name string) string {

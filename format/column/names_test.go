@@ -31,3 +31,27 @@ func TestNoSuchName(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestContradictions checks that different values of one column are an error, and equal ones are not.
+func TestContradictions(t *testing.T) {
+	names := NewNames("column", 2, func(i int) string { return []string{"r#b", "a"}[i] })
+	for _, tt := range []struct {
+		texts []string
+		want  string
+	}{
+		{[]string{"a=x", "a=x", "z", "z"}, ""},
+		{[]string{"a=x", "z"}, ""},
+		{[]string{"a=x", "a=y"}, `--o "a=x" and "a=y" contradict each other`},
+		{[]string{"x", "a=x", "y"}, `--o "x" and "y" contradict each other`},
+		{[]string{"r.b=x", "r#b=x"}, ""},
+		{[]string{"r.b=x", "r#b=y"}, `--o "r#b=y" and "r.b=x" contradict each other`},
+	} {
+		_, values, err := CutValues("--o", tt.texts)
+		if err == nil {
+			err = names.FindAll("--o", values, func(int, string) {})
+		}
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) {
+			t.Errorf("%q: got %v, want %q", tt.texts, err, tt.want)
+		}
+	}
+}
