@@ -71,7 +71,7 @@ type cleanCommand struct {
 }
 
 func newCleanCommand(a *app) *cobra.Command {
-	f := &cleanCommand{app: a}
+	f := &cleanCommand{app: a, age: week}
 	cmd := &cobra.Command{
 		Use:     "clean DEST",
 		Short:   "Remove leftovers of dead runs and of plans",
@@ -81,15 +81,12 @@ func newCleanCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.age, "older-than", week, "remove unfinished work only if it has not changed for this long")
+	flags.Var((*timeSpan)(&f.age), "older-than", "remove unfinished work only if it has not changed for this long")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "list what clean could remove, and remove nothing")
 	return cmd
 }
 
 func (f *cleanCommand) execute(ctx context.Context, dest string) error {
-	if f.age < 0 {
-		return usagef("--older-than must not be negative")
-	}
 	at, err := input.Locate(f.resolve, dest)
 	if err != nil {
 		return err

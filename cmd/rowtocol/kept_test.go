@@ -115,5 +115,5 @@ func TestKeepReplacedPartition(t *testing.T) {
 	if s := statusIn(t, dir, "out/dt=1"); len(s.Kept) != 1 || len(s.Increments) > 0 {
 		t.Errorf("kept %+v next to %+v", s.Kept, s.Increments)
 	}
-	rowtocol(t, dir, nil, "convert", "--keep-replaced", "-1s", "src", "out").want(t, 1, "is not a duration")
+	rowtocol(t, dir, nil, "convert", "--keep-replaced", "-1s", "src", "out").want(t, 1, `--keep-replaced: \"-1s\" is negative`)
 }

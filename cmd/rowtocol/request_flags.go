@@ -169,8 +169,6 @@ func (f *requestFlags) request(ctx context.Context) (r job.Request, err error) {
 		return r, usagef("--max-input-block must be more than 0")
 	case f.blockSize > 1<<30:
 		return r, usagef("--block-size must be at most 1GiB")
-	case r.Filter.MinAge < 0:
-		return r, usagef("--min-age must not be negative")
 	}
 	err = cmp.Or(checkRecursive(f.recursive), checkChoice("on-damage", o.OnDamage, onDamageChoices), checkChoice("copies", o.Copies, copiesChoices))
 	if err != nil {

@@ -183,7 +183,7 @@ func (a *app) addExitNothing(flags *pflag.FlagSet) {
 
 // addMaxRuntime adds the flag that limits the time of a run.
 func (a *app) addMaxRuntime(flags *pflag.FlagSet) {
-	flags.DurationVar(&a.maxRuntime, "max-runtime", 0, "stop after this time, keep finished work, and end with exit code 4, so that a retry resumes (default no limit)")
+	flags.Var((*timeSpan)(&a.maxRuntime), "max-runtime", "stop after this time, keep finished work, and end with exit code 4, so that a retry resumes (default no limit)")
 }
 
 // printsRows is the annotation of commands that print rows.
@@ -222,7 +222,8 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if a.exitNothing < 0 || a.exitNothing > 255 {
 		return usagef("--exit-nothing must be an exit code, 0 to 255")
 	}
-	return a.endAfter(a.maxRuntime)
+	a.endAfter(a.maxRuntime)
+	return nil
 }
 
 // takes turns a wrong number of arguments into a usage error.

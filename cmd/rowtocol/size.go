@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
@@ -75,6 +76,33 @@ func (s byteSize) String() string {
 
 // Type implements pflag.Value.
 func (s byteSize) Type() string { return "size" }
+
+// timeSpan is a flag value that is a duration of at least 0, written "90s".
+type timeSpan time.Duration
+
+// Set implements pflag.Value.
+func (d *timeSpan) Set(text string) error {
+	v, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is not a duration; write durations like 90s, 10m, 24h", text)
+	case v < 0:
+		return fmt.Errorf("%q is negative", text)
+	}
+	*d = timeSpan(v)
+	return nil
+}
+
+// String implements pflag.Value. pflag shows no default if it is "0".
+func (d *timeSpan) String() string {
+	if *d == 0 {
+		return "0"
+	}
+	return time.Duration(*d).String()
+}
+
+// Type implements pflag.Value.
+func (d *timeSpan) Type() string { return "duration" }
 
 // plural returns a text such as "2 rows". one is a regular noun in the singular.
 func plural[N int | int64](n N, one string) string {

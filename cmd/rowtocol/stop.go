@@ -103,14 +103,10 @@ func (s *stoppable) end() {
 }
 
 // endAfter tells the work to end after a time. 0 is no limit.
-func (a *app) endAfter(most time.Duration) error {
-	if most < 0 {
-		return usagef("--max-runtime must not be negative")
-	}
+func (a *app) endAfter(most time.Duration) {
 	if most > 0 {
 		a.stoppable.runs = time.AfterFunc(most, func() { a.stoppable.stop(overtime(most)) })
 	}
-	return nil
 }
 
 // abort ends the program although work is in progress. The next run removes leftovers on

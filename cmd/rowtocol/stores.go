@@ -15,7 +15,8 @@ import (
 // addStore adds the flags about remote storage.
 func (a *app) addStore(flags *pflag.FlagSet) {
 	o := &a.store
-	flags.DurationVar(&o.Patience.Limit, "store-retry", 15*time.Minute, "how long to retry remote storage after failures that may pass")
+	o.Patience.Limit = 15 * time.Minute
+	flags.Var((*timeSpan)(&o.Patience.Limit), "store-retry", "how long to retry remote storage after failures that may pass")
 	flags.IntVar(&o.Hadoop.Replication, "replication", 0, "number of replicas of each new file on HDFS (default as the cluster is configured)")
 	flags.StringVar(&o.Hadoop.Login.Principal, "principal", "", "Kerberos `principal` (default the only principal of --keytab, or without --keytab the principal of the ticket cache)")
 	flags.StringVar(&o.Hadoop.Login.Keytab, "keytab", "", "Kerberos keytab `file` (default: use the ticket cache)")
@@ -26,8 +27,6 @@ func (a *app) openStores() error {
 	o := &a.store
 	h := &o.Hadoop
 	switch {
-	case o.Patience.Limit < 0:
-		return usagef("--store-retry must not be negative")
 	case h.Replication < 0 || h.Replication > 512:
 		return usagef("--replication must be from 1 to 512, or 0 for the cluster's")
 	case (h.Login.Principal == "") != (h.Login.Keytab == ""):

@@ -140,8 +140,6 @@ func wrongValue(err error) error {
 			return fmt.Errorf("%q is too large a number", wrong.GetValue())
 		}
 		return fmt.Errorf("%q is not a whole number", wrong.GetValue())
-	case "duration":
-		return fmt.Errorf("%q is not a duration; write durations like 90s, 10m, 24h", wrong.GetValue())
 	}
 	return wrong.Unwrap()
 }
