@@ -59,5 +59,8 @@ func (g *group) locate(err error, b *column.Block) error {
 	i := sort.Search(len(g.origins), func(i int) bool { return g.origins[i].first > row }) - 1
 	from := &g.origins[i]
 	at.File, at.Offset, at.Row = from.source, from.offset, from.before+row-from.first
+	if at.OfBlock = from.offset >= 0; at.OfBlock && g.fewest > 0 {
+		at.Reason += " (the row is counted on through the blocks after this one)"
+	}
 	return &at
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
@@ -107,7 +108,8 @@ func TestUnfitValuesAreLocated(t *testing.T) {
 			cfg.RowGroupSize, cfg.BlockSize = group, 256
 			_, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 			var d *damage.Error
-			if !errors.As(err, &d) || d.File != "in.avro" || d.Offset != offset || d.Row != 66 || d.Reason != "-1" {
+			if !errors.As(err, &d) || d.File != "in.avro" || d.Offset != offset || d.Row != 66 || d.Reason != "-1" ||
+				!strings.Contains(err.Error(), fmt.Sprintf("in.avro: row 66 of the block at offset %d: unsupported: -1", offset)) {
 				t.Errorf("%s, row groups of %d: %v, want row 66 of the block at %d", at, group, err, offset)
 			}
 			cfg.Writer = picky{at: at, blind: true}
@@ -140,6 +142,9 @@ func TestOriginsAreFew(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Blocks have 19 bytes and one row each, so an offset gives the row.
+	if !strings.Contains(err.Error(), "(the row is counted on through the blocks after this one)") {
+		t.Errorf("%v does not say from where the row counts", err)
+	}
 	if at := int64(len(file)) - 19*7; d.Offset+19*d.Row != at || d.Row > blocks/1000 {
 		t.Errorf("%v, want a block at most %d rows before the one at %d", err, blocks/1000, at)
 	}

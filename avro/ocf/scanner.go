@@ -40,7 +40,7 @@ func (b *Block) Range() Range {
 	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + SyncSize}
 }
 
-// InRow adds the file, the row and the block's offset to the *damage.Error of a row.
+// InRow adds the file, the row of the block and the block's offset to the *damage.Error of a row.
 // before is the number of bytes before the row in the decoded block. InRow returns other
 // errors unchanged.
 func (b *Block) InRow(err error, file string, row int64, before int) error {
@@ -49,8 +49,8 @@ func (b *Block) InRow(err error, file string, row int64, before int) error {
 		return err
 	}
 	at := *d
-	at.File, at.Row, at.Offset = file, row, b.Offset
-	at.Reason = fmt.Sprintf("%s (byte %d of the rows of the block at this offset)", d.Reason, int64(before)+d.Offset)
+	at.File, at.Row, at.OfBlock, at.Offset = file, row, true, b.Offset
+	at.Reason = fmt.Sprintf("%s (byte %d of the rows of the block)", d.Reason, int64(before)+d.Offset)
 	return &at
 }
 

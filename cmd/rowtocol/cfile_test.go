@@ -147,9 +147,9 @@ func TestUnfitValues(t *testing.T) {
 		t.Helper()
 		return rowtocol(t, dir, nil, append([]string{"convert", "--format", "cfile", "a.avro", "out"}, args...)...)
 	}
-	run().want(t, 3, "a.avro: column day/int: row 42: offset ", "--encoding day/int=physical").lacks(t, "--on-damage")
+	run().want(t, 3, "a.avro: column day/int: row 42 of the block at offset ", "--encoding day/int=physical").lacks(t, "--on-damage")
 	run("--on-damage", "skip").want(t, 3, "row 42")
-	run("--sorted-by", "id", "--encoding", "day=physical").want(t, 3, "a.avro: column id: row 1: offset ", "--sorted-by")
+	run("--sorted-by", "id", "--encoding", "day=physical").want(t, 3, "a.avro: column id: row 1 of the block at offset ", "--sorted-by")
 	run("--encoding", "day=physical").want(t, 0, "500 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0)
 }
@@ -171,7 +171,7 @@ func TestUnfitLargeValues(t *testing.T) {
 		for _, encoding := range []string{"plain", "prefix"} {
 			for _, command := range [][]string{{"plan", "-o", "plan.json"}, {"convert"}, {"convert", "--dry-run"}, {"convert", "--on-damage", "skip"}} {
 				args := append(command, "--format", "cfile", "--encoding", "X="+encoding, codec+".avro", "out")
-				rowtocol(t, dir, nil, args...).want(t, 3, codec+".avro: column X: row 0: offset ", "a value of 16777153 bytes")
+				rowtocol(t, dir, nil, args...).want(t, 3, codec+".avro: column X: row 0 of the block at offset ", "a value of 16777153 bytes")
 			}
 		}
 	}

@@ -54,5 +54,5 @@ func TestRowsWithoutKey(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/a.avro", avrotest.File(t, `{"type":"record","name":"R","fields":[{"name":"name","type":["null","string"]}]}`, syncMarker, 2, []byte("\x02\x02b\x02\x02a"), []byte("\x02\x02c\x00")))
 	rowtocol(t, dir, nil, "convert", "--format", "hfile", "--key", "name", "a.avro", "out").
-		want(t, 3, "a.avro: row 1: offset ", "the key name is null")
+		want(t, 3, "a.avro: row 1 of the block at offset ", "the key name is null")
 }

@@ -32,12 +32,14 @@ type Error struct {
 	Kind   Kind
 	File   string // name as the user gave it
 	Offset int64  // absolute byte offset in File, or -1
-	Row    int64  // row number inside Block (Avro) or the file (columns), or -1
-	Block  int64  // block number (columns), or -1
-	Column string // column name, for column files
-	Path   string // dotted field path, for rows
-	Reason string // one clause that says what was found, and what was expected
-	Err    error  // cause, if another error explains it
+	Row    int64  // number of the row in the file, or -1
+	// OfBlock says that Row counts from the first row of the block of an Avro file at Offset.
+	OfBlock bool
+	Block   int64  // block number (columns), or -1
+	Column  string // column name, for column files
+	Path    string // dotted field path, for rows
+	Reason  string // one clause that says what was found, and what was expected
+	Err     error  // cause, if another error explains it
 }
 
 // New returns an Error at a byte offset with a formatted reason.
@@ -62,8 +64,8 @@ func SetFile(err error, name string) bool {
 	return true
 }
 
-// Error returns the file, column, block, field, row and offset, as far as known, then
-// the kind and the reason.
+// Error returns the file, column, block, row, field and offset, as far as known, then
+// the kind and the reason. Rows count from 0.
 func (e *Error) Error() string {
 	var s strings.Builder
 	if e.File != "" {
@@ -75,13 +77,16 @@ func (e *Error) Error() string {
 	if e.Block >= 0 {
 		fmt.Fprintf(&s, "block %d: ", e.Block)
 	}
-	if e.Row >= 0 {
+	switch {
+	case e.Row >= 0 && e.OfBlock:
+		fmt.Fprintf(&s, "row %d of the block at offset %d: ", e.Row, e.Offset)
+	case e.Row >= 0:
 		fmt.Fprintf(&s, "row %d: ", e.Row)
 	}
 	if e.Path != "" {
 		fmt.Fprintf(&s, "field %s: ", e.Path)
 	}
-	if e.Offset >= 0 {
+	if e.Offset >= 0 && !e.OfBlock {
 		fmt.Fprintf(&s, "offset %d: ", e.Offset)
 	}
 	fmt.Fprintf(&s, "%s: %s", e.Kind, e.Reason)
