@@ -179,10 +179,13 @@ func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publ
 // tidy removes leftovers of earlier runs from a destination. If ctx has ended,
 // it returns the error. Otherwise a failure only causes a warning.
 func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) error {
-	if !state.Leftovers {
-		return nil
+	left, err := state.Leftovers, error(nil)
+	if !left {
+		left, err = dest.KeptOver(ctx, state)
 	}
-	err := dest.Tidy(ctx)
+	if left {
+		err = dest.Tidy(ctx)
+	}
 	if ctx.Err() != nil {
 		return err
 	}

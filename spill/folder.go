@@ -35,7 +35,7 @@ type Folder struct {
 // OpenFolder removes the folders of dead processes in parent, which must exist.
 // Then it makes a folder there.
 func OpenFolder(parent string) (*Folder, error) {
-	warnings, err := sweep(parent)
+	warnings, err := Sweep(parent)
 	if err != nil {
 		return nil, fmt.Errorf("spill: %w", err)
 	}

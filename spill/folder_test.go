@@ -87,7 +87,7 @@ func TestSweepLeavesOthersAlone(t *testing.T) {
 	}
 	testenv.Must(t, os.WriteFile(filepath.Join(parent, folderPrefix+"file"), nil, 0o666))
 	testenv.Must(t, os.Symlink(elsewhere, filepath.Join(parent, folderPrefix+"link")))
-	if warnings, err := sweep(parent); err != nil || len(warnings) > 0 {
+	if warnings, err := Sweep(parent); err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}
 	if entries, _ := os.ReadDir(parent); len(entries) != 5 {
@@ -177,7 +177,7 @@ func TestWarningOfManyFiles(t *testing.T) {
 	for i := range 8 {
 		writeFile(t, fmt.Sprintf("%s/a%d", dir, i))
 	}
-	w, err := sweep(parent)
+	w, err := Sweep(parent)
 	if err != nil || len(w) != 1 || !strings.Contains(w[0], " and 3 more;") || strings.Count(w[0], `"`) != 10 {
 		t.Errorf("%q, %v", w, err)
 	}

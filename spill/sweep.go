@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// sweep removes the folders of dead processes. It returns warnings of folders in which other
+// Sweep removes the folders of dead processes in parent. It returns warnings of folders in which other
 // programs have files. It leaves folders that cannot be locked or removed, such as folders of
 // other users.
-func sweep(parent string) (warnings []string, err error) {
+func Sweep(parent string) (warnings []string, err error) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return nil, err

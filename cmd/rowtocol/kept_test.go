@@ -100,6 +100,34 @@ func TestKeepReplaced(t *testing.T) {
 	}
 }
 
+// TestNothingToDoTidies checks that a run with nothing to do removes kept outputs whose time is over,
+// and the spills of a dead run.
+func TestNothingToDoTidies(t *testing.T) {
+	dir := t.TempDir()
+	writePairs(t, dir, "a.avro", 0, 10)
+	writePairs(t, dir, "b.avro", 10, 10)
+	write(t, dir+"/tmp/rowtocol-spill-1/2/0", []byte("spilled"))
+	must(t, os.MkdirAll(dir+"/other", 0o777))
+	convert := func(args ...string) output {
+		t.Helper()
+		return rowtocol(t, dir, nil, append([]string{"convert", "b.avro", "out"}, args...)...)
+	}
+	rowtocol(t, dir, nil, "convert", "--temp-dir", "other", "a.avro", "out").want(t, 0)
+	convert("--temp-dir", "other", "--overwrite", "--keep-replaced", "24h").want(t, 0)
+	convert("--temp-dir", "none").want(t, 0, "nothing to do").lacks(t, "WARN")
+	if s := statusIn(t, dir, "out"); len(s.Kept) != 1 {
+		t.Errorf("an output is not kept until its time is over: %+v", s)
+	}
+	endKept(t, dir+"/out")
+	convert("--temp-dir", "tmp").want(t, 0, "nothing to do").lacks(t, "WARN")
+	if names, err := os.ReadDir(dir + "/out"); err != nil || len(names) != 2 {
+		t.Errorf("got %v, want _SUCCESS and a part: %v", names, err)
+	}
+	if names, err := os.ReadDir(dir + "/tmp"); err != nil || len(names) > 0 {
+		t.Errorf("spills of a dead run remain: %v, %v", names, err)
+	}
+}
+
 // TestKeepReplacedPartition checks that --reprocess keeps the output of a partition.
 func TestKeepReplacedPartition(t *testing.T) {
 	dir := t.TempDir()

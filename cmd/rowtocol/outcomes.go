@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"math"
@@ -11,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
@@ -77,9 +80,20 @@ func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
 		a.summary("%s: %s in %s, %s%s%s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), indexed(r.Index), doneBefore(outcome.Resumed), copies)
 	}
 	if outcome.Nothing && err == nil {
-		a.status = statusNothing
+		a.nothing()
 	}
 	return err
+}
+
+// nothing records that the run had nothing to do, and removes spills of dead processes, as a run
+// with tasks does.
+func (a *outcomes) nothing() {
+	a.status = statusNothing
+	warnings, err := spill.Sweep(a.tempDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		warnings = append(warnings, fmt.Sprintf("spills of earlier runs could not be removed: %v", err))
+	}
+	a.warn(warnings)
 }
 
 // indexed returns the part of a summary about the bytes of key indexes.

@@ -226,7 +226,7 @@ func (c *convertCommand) reportPartitions(ctx context.Context, r *partitioned, n
 	case r.detached > 0:
 		c.detach()
 	case r.Nothing && !c.dryRun:
-		c.status = statusNothing
+		c.nothing()
 	}
 	return nil
 }

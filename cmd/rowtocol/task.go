@@ -127,7 +127,7 @@ func (c *taskCommand) execute(ctx context.Context) error {
 	out := tasksDone{Figures: &c.figures, Plan: plan.ID, Tasks: orEmpty(numbers), Done: done, Rows: c.run.Rows, Files: c.run.Files, Bytes: c.run.Bytes}
 	c.result = out
 	if done == len(numbers) {
-		c.status = statusNothing
+		c.nothing()
 	}
 	c.summary("%s of plan %s: %s in %s, %s%s\n", plural(len(numbers), "task"), plan.ID,
 		plural(out.Rows, "row"), plural(out.Files, "file"), human(out.Bytes), doneBefore(done))

@@ -127,6 +127,17 @@ func (d *Destination) readKeptDocument(ctx context.Context, file, id string) (*m
 	return k, err
 }
 
+// KeptOver reports whether the time of one of the kept outputs in s seems to be over. It goes by
+// this machine's clock, and so decides only whether a holder should look.
+func (d *Destination) KeptOver(ctx context.Context, s *State) (bool, error) {
+	if len(s.kept) == 0 {
+		return false, nil
+	}
+	all, err := d.readKept(ctx)
+	now := time.Now()
+	return slices.ContainsFunc(all, func(l Leftover) bool { return !now.Before(l.Until) }), d.wrap(err)
+}
+
 // endKept moves out the documents of kept outputs whose time is over, and reports whether there
 // were any. The files of these outputs are then files of no output. If the holder is killed now,
 // the next one removes them.
