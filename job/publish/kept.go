@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"time"
@@ -100,6 +101,17 @@ func (d *Destination) readKept(ctx context.Context) (all []Leftover, err error) 
 			continue
 		}
 		k, err := d.readKeptDocument(ctx, info.Path, id)
+		if k == nil && err == nil {
+			_, err = d.st.Stat(ctx, info.Path)
+			//guard: does not call a document damaged that a holder moved away
+			if errors.Is(err, store.ErrNotExist) {
+				continue
+			}
+			//guard: reads again what a holder may have written again
+			if err == nil {
+				k, err = d.readKeptDocument(ctx, info.Path, id)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +146,7 @@ func (d *Destination) KeptOver(ctx context.Context, s *State) (bool, error) {
 		return false, nil
 	}
 	all, err := d.readKept(ctx)
-	now := time.Now()
+	now := d.now()
 	return slices.ContainsFunc(all, func(l Leftover) bool { return !now.Before(l.Until) }), d.wrap(err)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // laterStore is a store whose clock went on since its files were written.
@@ -220,6 +221,38 @@ func TestUnreadableKeptDocument(t *testing.T) {
 			}
 			claimAndRelease(t, d)
 			wantOnlyOutput(t, d.st, d.path)
+		})
+	}
+}
+
+// TestKeptDocumentMoves checks that a document is not called damaged that a holder moves away, or
+// replaces, while Status reads it.
+func TestKeptDocumentMoves(t *testing.T) {
+	for name, back := range map[string]bool{"moved away": false, "replaced": true} {
+		t.Run(name, func(t *testing.T) {
+			d, st := inMemory(t)
+			publishOutput(t, d, st, "P")
+			publishOutput(t, keeping(d, time.Hour), st, "Q")
+			file, reads := d.pathOf(mustStatus(t, d).Kept[0].Name), 0
+			reader := at(storetest.Inject(st, func(c *storetest.Call) error {
+				if c.Op != storetest.ReadFile || c.Path != file {
+					return c.Do()
+				}
+				if reads++; reads > 1 {
+					return c.Do()
+				}
+				testenv.Must(t, st.Rename(t.Context(), file, "/parent/aside"))
+				err := c.Do()
+				if back {
+					testenv.Must(t, st.Rename(t.Context(), "/parent/aside", file))
+				}
+				return err
+			}), d.path)
+			s, err := reader.Status(t.Context())
+			testenv.Must(t, err)
+			if back && (len(s.Kept) != 1 || s.Kept[0].What != keptOutput) || !back && len(s.Kept) > 0 {
+				t.Errorf("got %+v", s.Kept)
+			}
 		})
 	}
 }
