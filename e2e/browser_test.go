@@ -101,6 +101,22 @@ func (b *browser) wantNames(what string, want ...string) {
 	}
 }
 
+// TestPageOfParquet checks that the page of Parquet files has their own types, encodings and codecs.
+func TestPageOfParquet(t *testing.T) {
+	b := startBrowser(t)
+	page, _ := inspectedPage(t, tenColumns, 300, tenColumnsRow, "--format", "parquet", "--compression", "id=none")
+	b.open(page)
+	cell := func(row, title string) string {
+		return fmt.Sprintf(`(() => {
+			const at = [...document.querySelectorAll("#columns thead button")].findIndex((e) => e.textContent === %q);
+			return [...document.querySelectorAll("#columns tbody tr")].find((e) => e.querySelector("bdi").textContent === %q).children[at].textContent;
+		})()`, title, row)
+	}
+	for _, want := range [][]string{{"id", "Stored as", "INT64"}, {"id", "Codec", "none"}, {"host", "Stored as", "BYTE_ARRAY STRING"}, {"host", "Encoding", "RLE_DICTIONARY"}, {"host", "Codec", "snappy"}, {"hops[]", "Stored as", "LIST"}} {
+		wantEval(t, b, want[0]+": "+want[1], cell(want[0], want[1]), want[2])
+	}
+}
+
 // TestPage checks the page of inspect --html in a browser, with actions of a reader.
 func TestPage(t *testing.T) {
 	b := startBrowser(t)

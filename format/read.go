@@ -92,6 +92,20 @@ type Searcher interface {
 	Lacks(col int, values [][]byte) (bool, error)
 }
 
+// NativePart is a ColumnPart of a format with types and encodings of its own.
+type NativePart interface {
+	ColumnPart
+	// Native describes how a column is stored, in the terms of the format.
+	Native(col int) Native
+}
+
+// Native is how a column is stored, in the terms of its format. The type of a column that has only
+// lengths is that of the place in the schema. It has no encodings.
+type Native struct {
+	Type      string
+	Encodings []string // of the blocks
+}
+
 // Holder is a Part that holds something other than the rows of a table.
 type Holder interface {
 	Part

@@ -19,6 +19,8 @@ import (
 // read when they are needed, each once.
 type partChunk struct {
 	leaf       *leaf
+	annotation pq.LogicalType // of the leaf in the file
+	encodings  encodingSet    // of the data pages
 	codec      pq.CompressionCodec
 	entries    int64 // number of values and nulls
 	raw        int64 // bytes of all pages before compression
@@ -74,8 +76,9 @@ func (p *part) addChunks(meta *pq.FileMetaData) error {
 		return damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "a file of %d row groups, expected one", len(meta.RowGroups))
 	}
 	p.chunks = make([]partChunk, len(p.tree.leaves))
+	elements := leafElements(meta.Schema)
 	for i := range p.chunks {
-		p.chunks[i].leaf = &p.tree.leaves[i]
+		p.chunks[i].leaf, p.chunks[i].annotation = &p.tree.leaves[i], elements[i].LogicalType
 	}
 	p.lengths = p.tree.leafOf
 	if len(meta.RowGroups) == 0 {
@@ -94,7 +97,7 @@ func (p *part) addChunks(meta *pq.FileMetaData) error {
 	if len(g.Columns) != len(p.chunks) {
 		return damage.New(damage.Count, p.file.Name(), p.footerAt, "%d column chunks, the schema has %d leaves", len(g.Columns), len(p.chunks))
 	}
-	entries, elements := 0, leafElements(meta.Schema)
+	entries := 0
 	for i := range p.chunks {
 		c := &p.chunks[i]
 		if err := p.addChunk(c, &g.Columns[i]); err != nil {
@@ -192,8 +195,12 @@ func (p *part) addChunk(c *partChunk, from *pq.ColumnChunk) error {
 			return fail(damage.Count, "%d pages of the type %v", s.Count, s.PageType)
 		}
 		c.pageCount += int(s.Count)
+		if s.PageType == pq.DictionaryPage {
+			continue
+		}
+		c.encodings.add(s.Encoding)
 		//guard: takes a dictionary for all values only if all pages have its words
-		if s.PageType != pq.DictionaryPage && !dictionaryCoded(s.Encoding) {
+		if !dictionaryCoded(s.Encoding) {
 			c.coded = false
 		}
 	}

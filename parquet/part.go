@@ -327,6 +327,21 @@ func (p *part) Columns() []format.Column {
 	return all
 }
 
+// Native implements format.NativePart.
+func (p *part) Native(col int) format.Native {
+	column := &p.tree.mapping.Columns[col]
+	c := &p.chunks[p.tree.leafOf[col]]
+	switch {
+	case c.leaf.number == col:
+		return format.Native{Type: c.typeText(), Encodings: c.encodings.names()}
+	case strings.HasSuffix(column.Name, ">"):
+		return format.Native{Type: "MAP"}
+	case strings.HasSuffix(column.Name, "[]"):
+		return format.Native{Type: "LIST"}
+	}
+	return format.Native{Type: "group"}
+}
+
 func (p *part) Cursor(col int) (format.Cursor, error) {
 	if col < 0 || col >= len(p.tree.mapping.Columns) {
 		return nil, fmt.Errorf("parquet: column %d of %d", col, len(p.tree.mapping.Columns))

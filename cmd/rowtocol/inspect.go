@@ -342,20 +342,32 @@ func (o *inspectCommand) printMetadata(m *inspect.Metadata) {
 }
 
 func (o *inspectCommand) printFigures(r *inspected) {
-	t := newTable("#>", "name", "type", "stored as", "parent>", "values>", "blocks>", "raw>", "stored>", "ratio>", "share>", "")
-	const number, name, kind, storedAs, parent, numValues, blocks, raw, rate, share, drawn = 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11
-	t.spare(drawn, storedAs, parent, rate, blocks, raw, numValues, number, share, kind)
+	// Empty columns take no room.
+	headings := []string{"#>", "name", "type", "stored as", "", "", "parent>", "values>", "blocks>", "raw>", "stored>", "ratio>", "share>", ""}
+	const number, name, kind, storedAs, encoding, codec, parent, numValues, blocks, raw, rate, share, drawn = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13
+	spared := []int{drawn, storedAs, parent, rate, blocks, raw, numValues, number, share, kind}
+	native := slices.ContainsFunc(r.Columns, func(c inspect.Column) bool { return c.NativeType != "" })
+	if native {
+		headings[encoding], headings[codec] = "encoding", "codec"
+		spared = []int{drawn, parent, rate, blocks, raw, kind, numValues, codec, number, share, encoding, storedAs}
+	}
+	t := newTable(headings...)
+	t.spare(spared...)
 	for i := range r.Columns {
 		c := &r.Columns[i]
 		values := "?"
 		if c.Values != nil {
 			values = fmt.Sprint(*c.Values)
 		}
-		t.add(fmt.Sprint(c.Number), c.Name, c.SchemaType, c.TypeName, parentNumber(c.ParentNo), values,
+		codecText := ""
+		if native {
+			codecText = c.Codec
+		}
+		t.add(fmt.Sprint(c.Number), c.Name, c.SchemaType, c.StoredAs, strings.Join(c.Encodings, ", "), codecText, parentNumber(c.ParentNo), values,
 			fmt.Sprint(c.Blocks), human(c.Raw), human(c.Stored), ratio(c.Raw, c.Stored),
 			fmt.Sprintf("%.1f%%", 100*c.Share), bar(c.Share, barWidth))
 	}
-	t.add("", "total", "", "", "", "", fmt.Sprint(r.Blocks), human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored), "", "")
+	t.add("", "total", "", "", "", "", "", "", fmt.Sprint(r.Blocks), human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored), "", "")
 	t.print(o.out, name, o.width())
 }
 

@@ -43,7 +43,8 @@ const (
 )
 
 // print writes the table. If the table is wider than width, print shortens the cells of the
-// flexible column, and leaves out the spared columns, and then columns from the right. It cuts
+// flexible column, and leaves out the spared columns, and then columns from the right. An empty
+// column takes no room. It cuts
 // the middle out of cells, because both ends of a column's path tell it from other columns. A
 // width of 0 is no limit.
 func (t *table) print(w *bufio.Writer, flexible, width int) {
@@ -86,8 +87,10 @@ func (t *table) fit(flexible, width int) (widths, shown []int) {
 			widths[i] = max(widths[i], textWidth(cell))
 		}
 	}
-	for i := range widths {
-		shown = append(shown, i)
+	for i, n := range widths {
+		if n > 0 {
+			shown = append(shown, i)
+		}
 	}
 	if width == 0 {
 		return widths, shown

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,25 +52,29 @@ type Metadata struct {
 
 // Column holds the sums of one column over the files.
 type Column struct {
-	Number     int     `json:"-"` // position in the files
-	Name       string  `json:"name"`
-	Type       string  `json:"type"`
-	TypeName   string  `json:"-"`                 // name of the type in tables
-	SchemaType string  `json:"-"`                 // the type in the schema
-	Meaning    string  `json:"logical,omitempty"` // see column.Column
-	Array      bool    `json:"array"`
-	Parent     string  `json:"parent,omitempty"`
-	ParentNo   int     `json:"-"` // -1 at the top
-	Codec      string  `json:"codec"`
-	Checksum   string  `json:"checksum"`
-	ValueIndex bool    `json:"values_index"`
-	Values     *int64  `json:"values"` // nil if they were not counted
-	Blocks     int64   `json:"blocks"`
-	Raw        int64   `json:"raw_bytes"`
-	Stored     int64   `json:"stored_bytes"`
-	Filter     int64   `json:"bloom_filter_bytes,omitempty"`
-	Ratio      float64 `json:"ratio"` // raw bytes per stored byte; 0 if no bytes are stored
-	Share      float64 `json:"share"` // part of the stored bytes of all columns, 0 to 1
+	Number int    `json:"-"` // position in the files
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	// StoredAs is the type of the stored values in tables. NativeType is the same in the terms of
+	// a format with types of its own, and Encodings are the encodings of its blocks.
+	StoredAs   string   `json:"-"`
+	NativeType string   `json:"native_type,omitempty"`
+	Encodings  []string `json:"encodings,omitempty"`
+	SchemaType string   `json:"-"`                 // the type in the schema
+	Meaning    string   `json:"logical,omitempty"` // see column.Column
+	Array      bool     `json:"array"`
+	Parent     string   `json:"parent,omitempty"`
+	ParentNo   int      `json:"-"` // -1 at the top
+	Codec      string   `json:"codec"`
+	Checksum   string   `json:"checksum"`
+	ValueIndex bool     `json:"values_index"`
+	Values     *int64   `json:"values"` // nil if they were not counted
+	Blocks     int64    `json:"blocks"`
+	Raw        int64    `json:"raw_bytes"`
+	Stored     int64    `json:"stored_bytes"`
+	Filter     int64    `json:"bloom_filter_bytes,omitempty"`
+	Ratio      float64  `json:"ratio"` // raw bytes per stored byte; 0 if no bytes are stored
+	Share      float64  `json:"share"` // part of the stored bytes of all columns, 0 to 1
 }
 
 // Dataset is one of the outputs or files that the figures sum up.
@@ -164,8 +169,12 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 	f.shareMetadata(file)
 	counts, damaged := countValues(ctx, file, o.Count)
 	cols := file.Columns()
+	native, _ := file.Part.(format.NativePart)
 	for i := range f.Columns {
 		c := &f.Columns[i]
+		if native != nil {
+			c.addNative(native.Native(i))
+		}
 		c.Filter += cols[i].Filter
 		blocks, err := file.Blocks(i)
 		damaged = errors.Join(damaged, err)
@@ -197,7 +206,7 @@ func (f *Figures) start(file *dataset.OpenPart) {
 	cols, meanings := file.Columns(), file.Meanings()
 	for i, c := range cols {
 		s := Column{
-			Number: i, Name: c.Name, Type: c.Type.String(), TypeName: c.TypeName(), SchemaType: c.TypeName(), Array: c.Array, ParentNo: c.Parent,
+			Number: i, Name: c.Name, Type: c.Type.String(), StoredAs: c.TypeName(), SchemaType: c.TypeName(), Array: c.Array, ParentNo: c.Parent,
 			Codec: c.Codec, Checksum: c.Checksum, ValueIndex: c.Indexed, Values: new(int64),
 		}
 		if c.Parent >= 0 {
@@ -207,6 +216,16 @@ func (f *Figures) start(file *dataset.OpenPart) {
 			s.Meaning, s.SchemaType = meanings[i].Meaning(), meanings[i].SchemaType()
 		}
 		f.Columns = append(f.Columns, s)
+	}
+}
+
+// addNative adds how a file stores the column.
+func (c *Column) addNative(n format.Native) {
+	c.NativeType, c.StoredAs = n.Type, n.Type
+	for _, e := range n.Encodings {
+		if !slices.Contains(c.Encodings, e) {
+			c.Encodings = append(c.Encodings, e)
+		}
 	}
 }
 

@@ -9,6 +9,8 @@
     name: "The field’s path: [] is an array, > a map, / a branch of a union, # a field or value inside",
     number: "Position of the column in the files",
     type: "Type of the values in the schema; [] marks columns with lengths: lists and optional values",
+    as: "Type of the values in the files",
+    encoding: "How the values of a block are written before compression",
     codec: "Compression of the column’s blocks",
     values: "Values in the column, without the lengths of lists and without missing values of optional fields",
     blocks: "Pieces of a column, each compressed, checked and read separately",
@@ -369,9 +371,14 @@
       {title: "Share", help: words.share, className: "share", value: (n) => size(n).stored, largestFirst: true,
         cell: (n) => gauge(size(n).stored, largest(), percent(size(n).stored, stored))},
     ];
-    if (new Set(nodes.map((n) => n.codec).filter(Boolean)).size > 1) {
-      columns.splice(3, 0, {title: "Codec", help: words.codec, className: "minor", value: (n) => n.codec ?? "", cell: (n) => n.codec ?? ""});
+    const text = (title, help, value) => ({title, help, className: "minor", value, cell: value});
+    const native = nodes.some((n) => n.encodings);
+    const details = [];
+    if (native) {
+      details.push(text("Stored as", words.as, (n) => n.as ?? ""), text("Encoding", words.encoding, (n) => (n.encodings ?? []).join(", ")));
     }
+    if (native || new Set(nodes.map((n) => n.codec).filter(Boolean)).size > 1) details.push(text("Codec", words.codec, (n) => n.codec ?? ""));
+    columns.splice(3, 0, ...details);
     const table = grid(section, columns, columns.find((c) => c.title === "Stored"), true, list);
 
     const setOpen = (open) => { for (const n of nodes) n.open = open; table.draw(); };

@@ -5,17 +5,18 @@ import "strings"
 // node is one line of the page's tree: a column, or another place in the schema, such
 // as a record. Sizes are the node's own.
 type node struct {
-	Label    string `json:"label"` // name without the name of the node above
-	Name     string `json:"name"`
-	Depth    int    `json:"depth"`
-	Column   int    `json:"column"`         // number of the column; -1 if the node is not a column
-	Type     string `json:"type,omitempty"` // type in the schema
-	StoredAs string `json:"as,omitempty"`
-	Codec    string `json:"codec,omitempty"`
-	Values   *int64 `json:"values,omitempty"`
-	Blocks   int64  `json:"blocks,omitempty"`
-	Raw      int64  `json:"raw,omitempty"`
-	Stored   int64  `json:"stored,omitempty"`
+	Label     string   `json:"label"` // name without the name of the node above
+	Name      string   `json:"name"`
+	Depth     int      `json:"depth"`
+	Column    int      `json:"column"`         // number of the column; -1 if the node is not a column
+	Type      string   `json:"type,omitempty"` // type in the schema
+	StoredAs  string   `json:"as,omitempty"`
+	Codec     string   `json:"codec,omitempty"`
+	Encodings []string `json:"encodings,omitempty"`
+	Values    *int64   `json:"values,omitempty"`
+	Blocks    int64    `json:"blocks,omitempty"`
+	Raw       int64    `json:"raw,omitempty"`
+	Stored    int64    `json:"stored,omitempty"`
 
 	below []*node
 }
@@ -42,7 +43,7 @@ func tree(columns []Column) []*node {
 			above, top = append(above, place), place
 		}
 		n := &node{
-			Name: c.Name, Column: c.Number, Type: c.SchemaType, StoredAs: c.TypeName, Codec: c.Codec,
+			Name: c.Name, Column: c.Number, Type: c.SchemaType, StoredAs: c.StoredAs, Codec: c.Codec, Encodings: c.Encodings,
 			Values: c.Values, Blocks: c.Blocks, Raw: c.Raw, Stored: c.Stored,
 		}
 		top.below = append(top.below, n)
