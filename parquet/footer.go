@@ -106,7 +106,7 @@ func (g *rowGroup) finishChunks(a *assembly, rows int64) error {
 		m := &chunk.MetaData
 		*m = c.metadata()
 		at := a.at()
-		if c.words > 0 {
+		if c.coded > 0 {
 			page, raw, checksum, err := c.dictionaryPage()
 			if err != nil {
 				return err
@@ -182,7 +182,7 @@ func (g *rowGroup) indexes(starts []int64) ([]chunkIndexes, error) {
 func (g *rowGroup) checksums(dictionaries []uint32, indexes []chunkIndexes) (s checksums) {
 	for i := range g.columns {
 		c, x := &g.columns[i], &indexes[i]
-		if c.words > 0 {
+		if c.coded > 0 {
 			s.table = binary.LittleEndian.AppendUint32(s.table, dictionaries[i])
 		}
 		for k := range c.pages {

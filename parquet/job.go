@@ -192,7 +192,10 @@ func (s *scratch) number(j *encodeJob) error {
 	j.numbered = true
 	for i := 0; i < len(s.pages) && !j.ended; i++ {
 		p := &s.pages[i]
+		p.first = len(s.codes)
 		if p.values == 0 {
+			// A page of nulls alone counts as coded, so that readers take the dictionary for all values.
+			p.coded, p.end = true, p.first
 			continue
 		}
 		//guard: rejects missing values
@@ -202,7 +205,6 @@ func (s *scratch) number(j *encodeJob) error {
 		way := &s.way
 		*way = pass{source: source, codes: s.codes}
 		way.bounds.reset(c.order)
-		p.first = len(s.codes)
 		ok, err := c.dictionary.page(way, p.values)
 		if err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // TestNative checks the types and encodings that a part has for each column, against the text that
@@ -32,13 +34,43 @@ func TestNative(t *testing.T) {
 		"i": "INT32 [DELTA_BINARY_PACKED]", "b": "BOOLEAN [RLE]", "t": "INT64 TIMESTAMP(MICROS,true) [RLE_DICTIONARY]",
 		"l": "INT64 TIMESTAMP(MILLIS,false) [RLE_DICTIONARY]", "c": "INT32 TIME(MILLIS,false) [RLE_DICTIONARY]",
 		"d": "FIXED_LEN_BYTE_ARRAY(2) DECIMAL(4,1) [RLE_DICTIONARY]", "s": "BYTE_ARRAY [PLAIN RLE_DICTIONARY]",
-		"u/I": "group []", "u/I#x": "FLOAT [PLAIN]", "a[]": "BYTE_ARRAY STRING [PLAIN]",
-		"m>": "MAP []", "m>key": "BYTE_ARRAY STRING [PLAIN]", "m>value": "DOUBLE [PLAIN]",
+		"u/I": "group []", "u/I#x": "FLOAT [RLE_DICTIONARY]", "a[]": "BYTE_ARRAY STRING [RLE_DICTIONARY]",
+		"m>": "MAP []", "m>key": "BYTE_ARRAY STRING [RLE_DICTIONARY]", "m>value": "DOUBLE [RLE_DICTIONARY]",
 	}
 	for i, c := range p.Columns() {
 		n := p.Native(i)
 		if got := fmt.Sprintf("%s %v", n.Type, n.Encodings); got != want[c.Name] {
 			t.Errorf("%s: got %s, want %s", c.Name, got, want[c.Name])
 		}
+	}
+}
+
+// TestNullPagesAreCoded checks that pages of nulls alone, first or later ones, leave the dictionary
+// the one of all values, so that readers can look for values in it.
+func TestNullPagesAreCoded(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"s","type":["null","string"]},{"name":"n","type":["null","long"]}]}`
+	for _, version := range []int{1, 2} {
+		var rows [][]byte
+		for i := range 5 * maxPageRows {
+			if i/maxPageRows == 2 {
+				rows = append(rows, []byte{2, 2, 'a' + byte(i%3), 0})
+			} else {
+				rows = append(rows, []byte{0, 0})
+			}
+		}
+		p := mustOpen(t, fileOf(t, schema, options{PageVersion: version}, 1<<20, rows))
+		if lacks, err := p.Lacks(0, [][]byte{{2, 'x'}}); !lacks || err != nil {
+			t.Errorf("version %d: lacks a value that is not there: %v, %v", version, lacks, err)
+		}
+		for col, word := range [][]byte{{2, 'b'}, {2}} {
+			if n := p.Native(col); len(n.Encodings) != 1 || n.Encodings[0] != "RLE_DICTIONARY" {
+				t.Errorf("version %d, column %d: got %v", version, col, n.Encodings)
+			}
+			lacks, err := p.Lacks(col, [][]byte{word})
+			if absent := col == 1; lacks != absent || err != nil {
+				t.Errorf("version %d, column %d: lacks a value: %v, %v", version, col, lacks, err)
+			}
+		}
+		testenv.Must(t, p.Verify(t.Context()))
 	}
 }

@@ -44,6 +44,7 @@ type groupColumn struct {
 	// The rest is the state after the blocks that have ended.
 
 	wordBytes, words int // of the dictionary
+	coded            int // number of pages that have numbers of the dictionary, or nulls alone
 	pages            []pageEntry
 	bounds           []byte // the bounds of pages, one after another
 	histogram        []int64
@@ -191,7 +192,9 @@ func (c *groupColumn) end(j *encodeJob, stored int) (grown int64, err error) {
 	c.spilled += int64(stored)
 	before := c.dictionaryBound() + c.filterBound()
 	for i := range j.pages {
-		if p := &j.pages[i]; !p.coded {
+		if p := &j.pages[i]; p.coded {
+			c.coded++
+		} else {
 			c.uncoded += int64(p.entries - p.nulls)
 		}
 	}

@@ -31,7 +31,7 @@ func (c *groupColumn) metadata() pq.ColumnMetaData {
 		}
 	}
 	values, data := c.valuesEncoding(), c.pageType()
-	if c.words > 0 {
+	if c.coded > 0 {
 		m.Encoding = append(m.Encoding, pq.Plain, pq.RLEDictionary)
 		stat(pq.DictionaryPage, pq.Plain, 1)
 	}
