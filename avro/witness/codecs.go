@@ -64,8 +64,8 @@ func (c *Comparer) codecsOf(writer, reader string) (*codecs, error) {
 	return made, err
 }
 
-// newCodecs returns the decoders of rows. With validText, goavro does not decode rows of which the
-// columns keep strings as they are: it does not say which strings these are.
+// newCodecs returns the decoders of rows. With validText, goavro does not decode rows if the
+// columns keep some of their strings as they are: goavro does not say which strings these are.
 func newCodecs(writer, reader string, validText bool) (*codecs, error) {
 	plain, err := reduce(writer, slices.Concat(noise, forReaders))
 	if err != nil {

@@ -73,7 +73,7 @@ func TestValidTextOfRecursiveTypes(t *testing.T) {
 		chain = `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"next","type":["null","R"]}]}`
 		tree  = `{"type":"record","name":"Top","fields":[{"name":"root","type":{"type":"record","name":"R","fields":[
 			{"name":"s","type":"string"},{"name":"m","type":{"type":"map","values":["null","string","bytes","R"]}}]}}]}`
-		both  = `{"type":"record","name":"A","fields":[{"name":"s","type":"string"},
+		both = `{"type":"record","name":"A","fields":[{"name":"s","type":"string"},
 			{"name":"b","type":{"type":"array","items":{"type":"record","name":"B","fields":[{"name":"s","type":"string"},{"name":"a","type":["null","A"]}]}}}]}`
 	)
 	ofChain := func(s, inner string) any {

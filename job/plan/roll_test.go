@@ -52,7 +52,7 @@ func stringsRequest(t *testing.T, columns, bytes int, constant bool) Request {
 func TestExpectedRowGroupsOfColumns(t *testing.T) {
 	for _, output := range []struct {
 		format, options string
-		perColumn       int64 // bytes of row groups, of which the tables of a column are less than half
+		perColumn       int64 // least bytes of a row group for each column, because of the tables
 	}{
 		{"trevni", `{"codec":"zstandard"}`, 0}, {"trevni", `{"codec":"null"}`, 0}, {"cfile", `{}`, 0}, {"hfile", `{"key":["c0000"]}`, 0}, {"parquet", `{}`, 2 << 10},
 	} {
