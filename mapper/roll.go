@@ -118,7 +118,7 @@ func (g *group) full(rowBytes int) (bool, error) {
 		return true, nil
 	}
 	ceiling := g.t.cfg.RowGroupSize
-	g.upper += int64(rowBytes) * g.perByte
+	g.upper += g.perRow + int64(rowBytes)*g.perByte
 	if g.perByte > 0 && g.upper <= ceiling {
 		return false, nil
 	}

@@ -21,8 +21,9 @@ type group struct {
 	// now. Each row adds to upper. When upper passes RowGroupSize, full computes it
 	// from the blocks.
 	upper int64
-	// perByte bounds the bytes of outputs for each byte of a row. 0 means no bound.
-	perByte int64
+	// perRow and perByte bound the bytes of outputs for each row, and for each byte of a row.
+	// If perByte is 0, there is no bound.
+	perRow, perByte int64
 	// origins say where the rows come from, for errors about values that the format
 	// cannot hold.
 	origins []origin
@@ -47,8 +48,8 @@ func newGroup(t *task) (g *group, err error) {
 		if g.rg, err = w.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols, t.cfg.BlockSize); err != nil {
 			break
 		}
-		if factor, ok := t.shredder.Growth(); ok {
-			g.perByte = int64(factor) * g.rg.Growth()
+		if perRow, perByte, ok := t.shredder.Growth(); ok {
+			g.perRow, g.perByte = int64(perRow)*g.rg.Growth(), int64(perByte)*g.rg.Growth()
 		}
 		g.upper = g.size()
 	}
@@ -93,6 +94,9 @@ func (g *group) finish() ([]format.Output, error) {
 	}
 	if err := g.closeAll(); err != nil {
 		return nil, err
+	}
+	if g.t.sampled != nil {
+		return nil, nil
 	}
 	outputs, err := g.rg.Finish(g.rows)
 	if err != nil {

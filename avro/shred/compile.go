@@ -69,13 +69,14 @@ type compiler struct {
 	columns []column.Column
 	bufs    *column.Buffers
 	// growth is the largest number of columns to which one byte of a datum can add a
-	// length, or with layout Levels an entry.
+	// length. With layout Levels, it is the largest number of leaves at and below a list.
 	growth int
 	// unbounded is set if a value without bytes takes bytes in some column.
 	unbounded bool
 	keys      []*step // fields whose places are recorded
 	levels    bool    // the layout is Levels
 	leaves    []int   // with layout Levels, the number of leaves at and below each column
+	allLeaves int
 }
 
 func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }

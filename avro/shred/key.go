@@ -24,7 +24,7 @@ func NewKeyShredder(m *Mapping, bufs *column.Buffers, keys []string) (*Shredder,
 }
 
 func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
-	c := compiler{columns: m.Columns, bufs: bufs, growth: 1, keys: keys}
+	c := compiler{columns: m.Columns, bufs: bufs, keys: keys}
 	if bufs.Layout() == column.Levels {
 		c.prepare(m)
 	}
@@ -32,7 +32,7 @@ func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
 	if c.levels {
 		ops = c.endRow(ops, m)
 	}
-	s := &Shredder{ops: ops, bufs: bufs, growth: c.growth, unbounded: c.unbounded, places: make([]int, 2*len(keys))}
+	s := &Shredder{ops: ops, bufs: bufs, leaves: c.allLeaves, growth: c.growth, unbounded: c.unbounded, places: make([]int, 2*len(keys))}
 	for _, k := range keys {
 		s.keys = append(s.keys, k.node)
 	}

@@ -55,12 +55,12 @@ func (c *compiler) prepare(m *Mapping) {
 	for i := len(m.Columns) - 1; i >= 0; i-- {
 		if !c.buffer(i).Place() {
 			c.leaves[i] = 1
+			c.allLeaves++
 		}
 		if p := m.Columns[i].Parent; p >= 0 {
 			c.leaves[p] += c.leaves[i]
 		}
 	}
-	c.unbounded = m.MinRowSize() == 0
 }
 
 // null appends the op of null. Below a place, nulls need no op.
@@ -71,19 +71,11 @@ func (c *compiler) null(ops []op, s *step, name string) []op {
 	return append(ops, op{code: opEntry, buf: c.buffer(s.col), more: &details{name: name}})
 }
 
-// unionGrows adds a union to the growth. Its index adds a length to the column of each branch,
-// or with layout Levels an entry to all leaves.
+// unionGrows adds a union to the growth. Its index adds a length to the column of each branch.
 func (c *compiler) unionGrows(s *step) {
-	n := len(s.branches)
-	if c.levels {
-		n = 0
-		for _, b := range s.branches {
-			if b.step != nil {
-				n += c.leaves[b.col]
-			}
-		}
+	if !c.levels {
+		c.growth = max(c.growth, len(s.branches))
 	}
-	c.growth = max(c.growth, n)
 }
 
 // listGrows adds an array or a map to the growth. Items without bytes have entries, too.
@@ -94,14 +86,8 @@ func (c *compiler) listGrows(s *step) {
 	}
 }
 
-// endRow appends the op at the end of a row, and completes the growth.
+// endRow appends the op at the end of a row.
 func (c *compiler) endRow(ops []op, m *Mapping) []op {
-	// The first byte of a row also stands for the nulls that have an entry in every row.
-	for _, col := range m.Columns {
-		if col.Type == column.Null && !col.Array && col.Parent < 0 {
-			c.growth++
-		}
-	}
 	if slices.ContainsFunc(m.Columns, func(col column.Column) bool { return col.Parent >= 0 }) {
 		ops = append(ops, op{code: opRowEnd, more: &details{}})
 	}

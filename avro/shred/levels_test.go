@@ -290,15 +290,15 @@ func TestLevelsAreDueByRows(t *testing.T) {
 		}
 		m := mapping(t, text, shred.Options{})
 		a, b := newWalker(m, column.Levels, 100), newWalker(m, column.Levels, 100)
-		factor, bounded := a.Growth()
+		perRow, perByte, bounded := a.Growth()
 		before := size(b.bufs)
 		for range 100 {
 			row := randavro.Datum(r, m.Schema.Root())
 			got, err := a.Row(row)
 			want, _ := b.Row(row)
 			after := size(b.bufs)
-			if len(a.bufs.Due()) == 0 && bounded && after > before+factor*len(row) {
-				t.Fatalf("seed %d: size %d after a row of %d bytes, before it %d; factor %d\n%s", seed, after, len(row), before, factor, text)
+			if len(a.bufs.Due()) == 0 && bounded && after > before+perRow+perByte*len(row) {
+				t.Fatalf("seed %d: size %d after a row of %d bytes, before it %d; growth %d, %d\n%s", seed, after, len(row), before, perRow, perByte, text)
 			}
 			if a, b := a.outcome(got, err), b.outcome(want, err); a != b {
 				t.Fatalf("seed %d: %s\nafter Size %s", seed, a, b)
@@ -308,7 +308,7 @@ func TestLevelsAreDueByRows(t *testing.T) {
 	}
 }
 
-// Growth counts the entries of all leaves below a null, and of nulls that are in every row.
+// Growth counts an entry of each leaf for each row, and of the leaves below a list for each item.
 func TestGrowthOfLevels(t *testing.T) {
 	var nulls, fields strings.Builder
 	for i := range 30 {
@@ -320,12 +320,14 @@ func TestGrowthOfLevels(t *testing.T) {
 	for _, c := range []struct {
 		name, typ   string
 		first, last string // rows
+		perByte     int    // at most
 	}{
-		{"nulls", `"boolean"`, "\x00", "\x01"},
-		{"nullable", `["null",` + record + `]`, present, "\x00"},
-		{"union", `["null",` + record + `,"int"]`, present, "\x00"},
-		{"union without null", `["int",` + record + `]`, present, "\x00\x00"},
-		{"list", `{"type":"array","items":` + record + `}`, present + "\x00", "\x00"},
+		{"nulls", `"boolean"`, "\x00", "\x01", 3},
+		{"nullable", `["null",` + record + `]`, present, "\x00", 3},
+		{"union", `["null",` + record + `,"int"]`, present, "\x00", 3},
+		{"union without null", `["int",` + record + `]`, present, "\x00\x00", 3},
+		{"list", `{"type":"array","items":` + record + `}`, present + "\x00", "\x00", 3 + 4*30},
+		{"items", `{"type":"array","items":["null",` + record + `]}`, present + "\x00", "\x06" + "\x00\x00\x00\x00", 3 + 4*30},
 	} {
 		w := newWalker(mapping(t, `{"type":"record","name":"R","fields":[{"name":"x","type":`+c.typ+`}`+nulls.String()+`]}`, shred.Options{}), column.Levels, 1<<16)
 		for range 2048 {
@@ -336,12 +338,13 @@ func TestGrowthOfLevels(t *testing.T) {
 		_, err := w.Row([]byte(c.last))
 		testenv.Must(t, err)
 		grown := size(w.bufs) - before
-		if factor, ok := w.Growth(); !ok || grown < 4*30 || grown > factor*len(c.last) || factor > 6*70 {
-			t.Errorf("%s: %d bytes more after a row of %d; growth %d, %t", c.name, grown, len(c.last), factor, ok)
+		perRow, perByte, ok := w.Growth()
+		if !ok || grown < 4*30 || grown > perRow+perByte*len(c.last) || perRow > 4*61 || perByte > c.perByte {
+			t.Errorf("%s: %d bytes more after a row of %d; growth %d, %d, %t", c.name, grown, len(c.last), perRow, perByte, ok)
 		}
 	}
-	for _, typ := range []string{`"null"`, `{"type":"array","items":"null"}`, `{"type":"array","items":{"type":"record","name":"E","fields":[]}}`} {
-		if _, ok := newWalker(mapping(t, typ, shred.Options{}), column.Levels, 1<<16).Growth(); ok {
+	for _, typ := range []string{`{"type":"fixed","name":"F","size":0}`, `{"type":"array","items":"null"}`, `{"type":"array","items":{"type":"record","name":"E","fields":[]}}`} {
+		if _, _, ok := newWalker(mapping(t, typ, shred.Options{}), column.Levels, 1<<16).Growth(); ok {
 			t.Errorf("%s: growth is bounded", typ)
 		}
 	}

@@ -16,7 +16,8 @@ const maxEmptyItems = 1 << 20
 // belongs to one goroutine and allocates nothing per row.
 type Shredder struct {
 	ops       []op
-	growth    int
+	leaves    int // with layout Levels, the number of leaves
+	growth    int // see compiler
 	unbounded bool
 	b         []byte
 	ahead     []byte  // b, or nil to take no shortcuts (see shortcuts.go)
@@ -64,13 +65,18 @@ func (s *Shredder) copyInvalid(buf *column.Buffer, p int, value []byte, end int)
 func (s *Shredder) EmptyItems() int64 { return s.allEmpty + int64(s.empty) }
 
 // Growth bounds the size of values: in all columns together, the values of a row take at
-// most factor times the bytes of its datum. ok is false if there is no such bound,
-// because a value without bytes in the datum can take bytes in its column.
-func (s *Shredder) Growth() (factor int, ok bool) {
+// most perRow bytes, and perByte times the bytes of its datum. ok is false if there is no such
+// bound, because a value without bytes in the datum can take bytes in its column.
+func (s *Shredder) Growth() (perRow, perByte int, ok bool) {
+	if s.bufs.Layout() == column.Levels {
+		// A word of four bytes stands for an entry. A leaf has an entry for each row, and for
+		// each item of the lists above it. An item has a byte that no other item has. A byte of
+		// text can become U+FFFD, and a value of a byte can get a length.
+		return 4 * s.leaves, 3 + 4*s.growth, !s.unbounded
+	}
 	// A byte can be the index of a union. It adds one length to each branch's column,
-	// after a pending repeat of up to five bytes. With layout Levels, a word of four bytes
-	// stands for a length.
-	return 6 * max(2, s.growth), !s.unbounded
+	// after a pending repeat of up to five bytes.
+	return 0, 6 * max(2, s.growth), !s.unbounded
 }
 
 // Row shreds the datum at the start of the slice and returns its size. The error is a

@@ -171,14 +171,14 @@ func FuzzRow(f *testing.F) {
 		if n > len(datum) {
 			t.Fatalf("%d bytes consumed of %d", n, len(datum))
 		}
-		factor, _ := s.Growth()
+		_, perByte, _ := s.Growth()
 		size := 0
 		for i := range bufs.Cols {
 			var b column.Block
 			bufs.Cols[i].Finish(1, &b)
 			size += len(b.Data)
 		}
-		if size > n*factor+5*len(bufs.Cols) {
+		if size > n*perByte+5*len(bufs.Cols) {
 			t.Errorf("%d bytes of columns from %d of datum", size, n)
 		}
 	})
