@@ -18,13 +18,13 @@ type caseChecker struct {
 }
 
 // caseWarnings returns a warning for each field that differs from an earlier one only in case.
-func caseWarnings(schema string) []string {
-	s, err := shred.ParseSchema(schema)
+func caseWarnings(schema string, stored times) []string {
+	t, err := newTree(schema, stored)
 	if err != nil {
 		return nil // such rows cannot be converted
 	}
 	a := caseChecker{seen: map[*shred.Node]bool{}}
-	a.visit(s.Root(), "")
+	a.visit(t.mapping.Schema.Root(), "")
 	if a.more > 0 {
 		a.warnings = append(a.warnings, fmt.Sprintf("%d more fields differ from another one only in case", a.more))
 	}

@@ -16,7 +16,6 @@ import (
 // part is a file with one row group, or with none if it has no rows.
 type file struct {
 	tree   *tree
-	schema string // of the rows
 	stored string // the Avro schema of what the file holds, or "" if no schema describes it
 	size   int64  // bytes so far
 	rows   int64
@@ -36,7 +35,7 @@ func newFile(o *options, schema string, memory column.Account) (*file, error) {
 		return nil, err
 	}
 	stored, err := t.storedSchema()
-	return &file{tree: t, schema: schema, stored: stored, memory: memory, symbols: make(map[*string][][]byte)}, err
+	return &file{tree: t, stored: stored, memory: memory, symbols: make(map[*string][][]byte)}, err
 }
 
 // symbolsOf returns the symbols of an enum as bytes. All columns of an enum type share them.
@@ -70,7 +69,7 @@ func (f *file) metadata() *pq.FileMetaData {
 		pair(schemaKey, f.stored)
 	}
 	if f.tree.partial || f.tree.retimed {
-		pair(rowsSchemaKey, f.schema)
+		pair(rowsSchemaKey, f.tree.schema)
 	}
 	if f.tree.retimed {
 		pair(timesKey, f.tree.times.String())
@@ -201,7 +200,7 @@ func (w *fileWriter) NewRowGroup(schema string, cols []column.Column, blockSize 
 		w.file.export = true
 	}
 	//guard: refuses rows of another schema
-	if schema != w.file.schema {
+	if schema != w.file.tree.schema {
 		return nil, errors.New("parquet: a row group with another schema than the file")
 	}
 	return newRowGroup(&w.o, w.file, cols, blockSize)

@@ -114,7 +114,7 @@ func (w groupWriter) SortedBy() []string { return w.o.SortedBy }
 func (w groupWriter) InvalidText() column.InvalidText { return w.o.invalidText() }
 
 // Warnings names fields that readers mix up.
-func (groupWriter) Warnings(schema string) []string { return caseWarnings(schema) }
+func (w groupWriter) Warnings(schema string) []string { return caseWarnings(schema, w.o.times()) }
 
 func (w groupWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
 	return newPart(&w.o, schema, cols, blockSize)

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	pq "github.com/parquet-go/parquet-go/format"
 
@@ -9,8 +10,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// tree is the Parquet schema of rows with an Avro schema.
+// tree is the Parquet schema of rows with an Avro schema. It is read-only.
 type tree struct {
+	schema  string // the Avro schema
 	mapping *shred.Mapping
 	// elements are the nodes of the schema, depth first, the root first.
 	elements []pq.SchemaElement
@@ -40,8 +42,23 @@ type leaf struct {
 	presence bool
 }
 
-// newTree returns the Parquet schema for an Avro schema.
+// lastTree is the last tree that buildTree returned. Most files of a process have the same schema,
+// and a tree of a thousand columns takes as long as a million values.
+var lastTree atomic.Pointer[tree]
+
+// newTree returns the Parquet schema for an Avro schema. Several files may share the result.
 func newTree(schema string, stored times) (*tree, error) {
+	if t := lastTree.Load(); t != nil && t.schema == schema && t.times == stored {
+		return t, nil
+	}
+	t, err := buildTree(schema, stored)
+	if err == nil {
+		lastTree.Store(t)
+	}
+	return t, err
+}
+
+func buildTree(schema string, stored times) (*tree, error) {
 	parsed, err := shred.ParseSchema(schema)
 	if err != nil {
 		return nil, err
@@ -51,7 +68,7 @@ func newTree(schema string, stored times) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{mapping: m, leafOf: make([]int, len(m.Columns)), times: stored}
+	t := &tree{schema: schema, mapping: m, leafOf: make([]int, len(m.Columns)), times: stored}
 	for i := range t.leafOf {
 		t.leafOf[i] = -1
 	}

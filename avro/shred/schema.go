@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/twmb/avro"
 
@@ -156,6 +157,21 @@ func (s *Schema) Warnings() []string { return s.warnings }
 // wrong (see Warnings). The error is a *damage.Error of kind damage.Schema, or
 // damage.Unsupported for a schema beyond the limits of size and nesting.
 func ParseSchema(text string) (*Schema, error) {
+	if s := lastSchema.Load(); s != nil && s.text == text {
+		return s, nil
+	}
+	s, err := parseSchema(text)
+	if err == nil {
+		lastSchema.Store(s)
+	}
+	return s, err
+}
+
+// lastSchema is the last schema that was parsed. The parts of a program parse the schema of the
+// same rows one after another.
+var lastSchema atomic.Pointer[Schema]
+
+func parseSchema(text string) (*Schema, error) {
 	raw, err := decodeJSON(text)
 	if err != nil {
 		return nil, err
