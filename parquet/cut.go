@@ -19,6 +19,8 @@ type page struct {
 	entries    int
 	rows       int
 	values     int
+	levels     int // offset of the page's levels in blockLevels.encoded
+	reps, defs int // bytes of its repetition levels, and of its definition levels after them
 	// If coded is set, the values are numbers of the dictionary: a range of scratch.codes.
 	coded      bool
 	first, end int
@@ -30,8 +32,9 @@ type page struct {
 
 // cutter divides a block into pages. A page begins with a row.
 type cutter struct {
-	pages []page
-	width int // bytes of each value, or 0
+	pages  []page
+	valued bool // entries of the highest level have values
+	width  int  // bytes of each value, or 0
 	// data are the values that are left. It is nil if a page need not end because of the
 	// bytes of values.
 	data []byte
@@ -50,7 +53,7 @@ func (c *cutter) cut(l *leaf, block *column.Block) {
 	}
 	for i, word := range block.Lengths {
 		rep, def, n := column.LevelRun(word)
-		present := def == l.def && (l.presence || l.Type != column.Null)
+		present := def == l.def && c.valued
 		if rep > 0 {
 			c.entries(n, present)
 			continue

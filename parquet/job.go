@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -76,9 +75,7 @@ type scratch struct {
 	hashes    []uint64 // of the values of a page
 	way       pass
 	body      []byte // of a page, before compression
-	reps      int    // bytes of the body that are repetition levels
-	defs      int    // bytes of the body after them that are definition levels
-	levels    encoding.HybridEncoder
+	levels    blockLevels
 	head      [pageHeaderBound]byte
 }
 
@@ -88,7 +85,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (s *scratch) release() {
 	s.leftAvro, s.leftPlain, s.way = nil, nil, pass{}
 	clear(s.pages) // bounds are in the memory of the block
-	if cap(s.plain)+4*cap(s.codes)+8*cap(s.hashes)+cap(s.body) <= keptScratch {
+	if cap(s.plain)+4*cap(s.codes)+8*cap(s.hashes)+cap(s.body)+s.levels.size() <= keptScratch {
 		scratches.Put(s)
 	}
 }
@@ -103,7 +100,7 @@ func (j *encodeJob) Bound() int64 {
 	raw := b.raw(j.block.Rows, len(j.block.Data), len(j.block.Lengths))
 	n := compressRoom(b.codec, raw) + b.pages(j.block.Rows, raw, len(j.block.Lengths))*b.page
 	if raw > keptScratch {
-		n += 2 * raw // values as plain, and the body of a page
+		n += 2*raw + b.levels(j.block.Rows, len(j.block.Lengths)) // values as plain, the body of a page, and levels
 		if j.c.encoding == pq.DeltaByteArray {
 			n += raw / 2 // four bytes for each value, which counts as eight or more
 		}
@@ -151,25 +148,12 @@ func (j *encodeJob) locate(err error) error {
 
 // cut divides the block into pages.
 func (s *scratch) cut(j *encodeJob) error {
-	c := cutter{pages: s.pages[:0], width: j.c.kind.width()}
-	switch {
-	case j.c.kind == enums:
-		c.width = int(j.c.bound.value)
-	case j.c.kind == booleans:
-		c.width = 1
-	case c.width == 0 && len(j.block.Data) > pageBytes:
-		c.data = j.block.Data
+	if err := s.levels.take(j); err != nil {
+		return err
 	}
-	c.cut(j.c.leaf, j.block)
-	s.pages, s.converted, s.codes, s.leftAvro = c.pages, false, s.codes[:0], j.block.Data
-	rows, values := int64(0), 0
-	for i := range s.pages {
-		rows, values = rows+int64(s.pages[i].rows), values+s.pages[i].values
-	}
-	//guard: rejects levels that do not fit the rows
-	if rows != j.block.Rows {
-		return fmt.Errorf("a block of %d rows has levels of %d", j.block.Rows, rows)
-	}
+	s.pages = append(s.pages[:0], s.levels.pages...)
+	copy(j.histogram, s.levels.histogram)
+	s.converted, s.codes, s.leftAvro = false, s.codes[:0], j.block.Data
 	return nil
 }
 
@@ -239,7 +223,7 @@ func (s *scratch) encode(j *encodeJob, dst []byte) (_ []byte, err error) {
 		j.pages = append(j.pages, pageEntry{
 			entries: int32(p.entries), rows: int32(p.rows), nulls: int32(p.entries - p.values), coded: p.coded, min: -1, max: -1,
 		})
-		s.appendLevels(j, p)
+		s.body = append(s.body[:0], s.levels.of(p)...)
 		if p.coded {
 			s.appendCodes(j, p)
 		} else if err := s.appendValues(j, p); err != nil {
@@ -258,53 +242,6 @@ func (s *scratch) encode(j *encodeJob, dst []byte) (_ []byte, err error) {
 		return dst, fmt.Errorf("%d bytes after the values of a block", len(s.leftAvro))
 	}
 	return dst, nil
-}
-
-// appendLevels begins the body of a page with its levels.
-func (s *scratch) appendLevels(j *encodeJob, p *page) {
-	s.body, s.reps = s.body[:0], 0
-	l := j.c.leaf
-	if l.rep > 0 {
-		s.appendLevel(j, p, width(l.rep), true)
-		s.reps = len(s.body)
-	}
-	if l.def > 0 {
-		s.appendLevel(j, p, width(l.def), false)
-	}
-	s.defs = len(s.body) - s.reps
-}
-
-// appendLevel appends the repetition levels or the definition levels: a hybrid, after its size
-// in a page of version 1.
-func (s *scratch) appendLevel(j *encodeJob, p *page, width int, repetition bool) {
-	counts := j.histogram
-	if repetition && len(counts) > 0 {
-		counts = counts[j.c.def+1:]
-	}
-	at := len(s.body)
-	if j.c.pageVersion == 1 {
-		s.body = append(s.body, 0, 0, 0, 0)
-	}
-	s.levels.Reset(s.body, width)
-	left, skip := p.entries, p.skip
-	for _, word := range j.block.Lengths[p.word:] {
-		level, def, n := column.LevelRun(word)
-		if !repetition {
-			level = def
-		}
-		n = min(n-skip, left)
-		skip = 0
-		s.levels.Put(uint32(level), n)
-		if len(counts) > 0 {
-			counts[level] += int64(n)
-		}
-		if left -= n; left == 0 {
-			break
-		}
-	}
-	if s.body = s.levels.Finish(); j.c.pageVersion == 1 {
-		binary.LittleEndian.PutUint32(s.body[at:], uint32(len(s.body)-at-4))
-	}
 }
 
 // appendCodes appends the numbers of the dictionary to the body of a page: their width and a
@@ -342,7 +279,7 @@ func (s *scratch) store(j *encodeJob, p *page, dst []byte) ([]byte, error) {
 	body := len(dst)
 	values := s.body
 	if j.c.pageVersion == 2 {
-		levels := s.reps + s.defs
+		levels := p.reps + p.defs
 		dst, values = append(dst, values[:levels]...), values[levels:]
 	}
 	dst, err := compress(dst, j.c.codec, values)
@@ -367,7 +304,7 @@ func (s *scratch) header(c *groupColumn, p *page, sizes pageSizes) []byte {
 		return appendDataHeader(s.head[:0], p.entries, e, sizes)
 	}
 	return appendDataHeaderV2(s.head[:0], headerV2{
-		entries: p.entries, nulls: p.entries - p.values, rows: p.rows, reps: s.reps, defs: s.defs, compressed: c.codec != pq.Uncompressed,
+		entries: p.entries, nulls: p.entries - p.values, rows: p.rows, reps: p.reps, defs: p.defs, compressed: c.codec != pq.Uncompressed,
 	}, e, sizes)
 }
 
