@@ -22,7 +22,7 @@ type Place struct {
 
 // NewFeed returns a Feed that calls emit with each row group, in order. The caller closes
 // the Feed, and the spills that emit gets. MaxInputBlock, OnDamage, Quarantine,
-// MaxLostRows, MaxOpen, Workspaces, RowSink and Progress of the configuration have no
+// MaxLostRows, Helpers, MaxOpen, Workspaces, RowSink and Progress of the configuration have no
 // meaning for a Feed.
 func NewFeed(ctx context.Context, cfg Config, emit func(RowGroup) error) (*Feed, error) {
 	cfg.OnDamage, cfg.Workspaces, cfg.RowSink = Fail, new(Workspaces), nil
@@ -33,7 +33,7 @@ func NewFeed(ctx context.Context, cfg Config, emit func(RowGroup) error) (*Feed,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	t.memory.ctx = ctx
-	t.workers.start(ctx)
+	t.workers.start(ctx, nil)
 	return &Feed{t: t, cancel: cancel}, nil
 }
 

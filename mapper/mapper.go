@@ -38,6 +38,8 @@ type Config struct {
 	// Workers is the number of goroutines that shred, decode and encode, at
 	// least 1. One more goroutine reads the input.
 	Workers int
+	// Helpers, if set, also decode and encode.
+	Helpers *Helpers
 	// Memory is the number of bytes that the task uses besides the open blocks of
 	// the columns. The caller has reserved this memory. Half is for input blocks
 	// and unusually large values. A quarter is for column blocks that are being

@@ -99,7 +99,7 @@ func (t *task) run(ctx context.Context) error {
 		in.open = make(chan struct{}, t.cfg.MaxOpen)
 	}
 	t.memory.ctx = ctx
-	t.workers.start(ctx)
+	t.workers.start(ctx, t.cfg.Helpers)
 	in.start(ctx)
 	last, err := t.shred(in)
 	cancel()

@@ -39,13 +39,16 @@ type workers struct {
 	encode  chan job // sends never wait: there is room for all blocks
 	decode  chan job
 	states  []worker       // state of each worker; the first is the shredder's
-	running sync.WaitGroup // counts the goroutines of all workers but the shredder
+	running sync.WaitGroup // counts the goroutines of all workers but the shredder, and of helpers
 }
 
-// start runs the workers other than the shredder until the context ends: nothing is ever
-// received from a nil channel.
-func (p *workers) start(ctx context.Context) {
+// start runs the workers other than the shredder, and the helpers if h is not nil, until the
+// context ends: nothing is ever received from a nil channel.
+func (p *workers) start(ctx context.Context, h *Helpers) {
 	p.ctx = ctx
+	if h != nil {
+		p.admit(h)
+	}
 	for i := range p.states[1:] {
 		p.running.Go(func() { helpUntil[struct{}](p, &p.states[i+1], nil) })
 	}

@@ -29,6 +29,8 @@ type attempt struct {
 	dir    string
 	share  share
 	spaces *mapper.Workspaces
+	// helpers are the workers of tasks that have mapped.
+	helpers *mapper.Helpers
 	// releaseMapping is called before the upload of the last row group.
 	releaseMapping func()
 
@@ -98,7 +100,7 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	cfg := mapper.Config{
 		Mapping: a.mapping, Writer: a.writer, RowGroupSize: o.RowGroupSize, BlockSize: a.plan.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: a.onDamage, MaxLostRows: o.MaxLostRows,
-		Workers: a.share.workers, Memory: a.share.memory, Pool: a.options.Memory, MaxOpen: a.share.inputs, Workspaces: a.spaces,
+		Workers: a.share.workers, Helpers: a.helpers, Memory: a.share.memory, Pool: a.options.Memory, MaxOpen: a.share.inputs, Workspaces: a.spaces,
 		Spill: a.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: int(a.share.spill)},
 		Quarantine: func(src mapper.Source, lost ocf.Range) error { return a.quarantine(ctx, src, lost) },
 		Progress: func(rows, bytes int64) {

@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/parallel"
@@ -76,21 +75,17 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 	defer r.options.Memory.Release(s.reserved)
 	spaces := new(mapper.Workspaces)
 	defer spaces.Close()
-	// mapping holds an entry for each task that maps. A task that only uploads
-	// removes its entry, so that another task maps meanwhile.
-	mapping := make(chan struct{}, s.mapping)
+	slots := newSlots(s, len(numbers))
 	r.report(0, 0, 0)
 	return results, parallel.Do(ctx, len(numbers), s.running, func(ctx context.Context, i int) error {
-		select {
-		case mapping <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
+		release, err := slots.take(ctx)
+		if err != nil {
+			return err
 		}
-		release := sync.OnceFunc(func() { <-mapping })
 		defer release()
 		a := &attempt{
 			Runner: r, task: &r.plan.Tasks[numbers[i]], st: st, dir: dir,
-			share: s, spaces: spaces, releaseMapping: release,
+			share: s, spaces: spaces, helpers: slots.helpers, releaseMapping: release,
 		}
 		res, err := a.run(ctx)
 		if err != nil {
