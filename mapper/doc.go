@@ -6,15 +6,16 @@
 //	range                            └─ roll: where a row group ends
 //
 // Each step is a file of the same name, and run.go calls the steps. source.go has the
-// input, rowgroup.go the open row group, workers.go the division of work, admit.go the
-// limit of reading ahead, memory.go and workspace.go the memory, resolve.go the rows of
-// another schema, and damage.go the input that is left out.
+// input, rowgroup.go the open row group, workers.go and helpers.go the division of work,
+// admit.go the limit of reading ahead, memory.go and workspace.go the memory, resolve.go
+// the rows of another schema, and damage.go the input that is left out.
 //
 // One goroutine, the shredder, walks rows, closes blocks and calls the format's row
 // group, in row order. Workers decompress the blocks that the shredder will read, and
 // encode the blocks that it has closed. Instead of waiting, the shredder does such work
-// itself. Decompressed and encoded blocks are used in order, so the same task makes the
-// same bytes with any number of workers.
+// itself. Workers of tasks that have ended do such work, too: see Helpers. Decompressed and
+// encoded blocks are used in order, so the same task makes the same bytes with any number
+// of workers.
 //
 // The number of blocks to encode is bounded, and so are the number and the bytes of
 // input blocks. Memory for input blocks, resolved rows and unusually large values

@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	maxWidth  = 32 // bits of a level or index
-	maxGroups = 63 // groups in a literal run: its header has one byte
+	maxWidth    = 32 // bits of a level or index
+	packedWidth = 8  // most bits of which eight values fit a word
+	maxGroups   = 63 // groups in a literal run: its header has one byte
 )
 
 // HybridEncoder encodes levels and indexes of a dictionary. It stores 8 or more equal
@@ -18,14 +19,21 @@ type HybridEncoder struct {
 	value  uint32 // of the run that may still grow
 	times  int    // its length
 	group  [8]uint32
-	held   int // values in group, which are before that run
-	open   int // offset in dst of the open literal run's header; -1 if none is open
-	groups int // in the open run
+	packed uint64 // in place of group if width is at most packedWidth
+	ones   uint64 // the lowest bit of each value in packed
+	held   int    // values in group or packed, which are before that run
+	open   int    // offset in dst of the open literal run's header; -1 if none is open
+	groups int    // in the open run
 }
 
 // Reset begins to append to dst. The values have up to 32 bits.
 func (e *HybridEncoder) Reset(dst []byte, width int) {
 	*e = HybridEncoder{dst: dst, width: width, open: -1}
+	if width <= packedWidth {
+		for i := range 8 {
+			e.ones |= 1 << (i * width)
+		}
+	}
 }
 
 // Put appends n values v. Its time does not depend on n. The bytes do not depend on how
@@ -47,13 +55,13 @@ func (e *HybridEncoder) Finish() []byte {
 		e.repeat()
 	} else if e.held > 0 {
 		clear(e.group[e.held:])
-		e.literal(&e.group)
+		e.store()
 	}
 	e.closeLiteral()
 	return e.dst
 }
 
-// endRun stores the run, or the last values of it in group.
+// endRun stores the run, or holds its last values.
 func (e *HybridEncoder) endRun() {
 	if e.held > 0 {
 		e.hold(min(8-e.held, e.times))
@@ -65,17 +73,33 @@ func (e *HybridEncoder) endRun() {
 	}
 }
 
-// hold moves the first n values of the run into group, and stores group if it is full.
+// hold holds the first n values of the run, of which there is room. It stores eight values.
 func (e *HybridEncoder) hold(n int) {
-	for range n {
-		e.group[e.held&7] = e.value
-		e.held++
+	if e.width <= packedWidth {
+		values := uint64(e.value) * (e.ones & (1<<(n*e.width) - 1))
+		e.packed |= values << (e.held * e.width)
+	} else {
+		for i := range n {
+			e.group[(e.held+i)&7] = e.value
+		}
 	}
+	e.held += n
 	e.times -= n
 	if e.held == 8 {
-		e.literal(&e.group)
-		e.held = 0
+		e.store()
 	}
+}
+
+// store stores the values that are held.
+func (e *HybridEncoder) store() {
+	if e.width <= packedWidth {
+		e.beginGroup()
+		e.dst = binary.LittleEndian.AppendUint64(e.dst, e.packed)[:len(e.dst)+e.width]
+		e.packed = 0
+	} else {
+		e.literal(&e.group)
+	}
+	e.held = 0
 }
 
 // repeat stores the run.
