@@ -7,7 +7,7 @@ import (
 
 const (
 	maxWidth    = 32 // bits of a level or index
-	packedWidth = 8  // most bits of which eight values fit a word
+	packedWidth = 8  // most bits of a value if eight values are packed in one word
 	maxGroups   = 63 // groups in a literal run: its header has one byte
 )
 
@@ -73,7 +73,8 @@ func (e *HybridEncoder) endRun() {
 	}
 }
 
-// hold holds the first n values of the run, of which there is room. It stores eight values.
+// hold holds the first n values of the run, for which there must be room. As soon as it holds eight
+// values, it stores them.
 func (e *HybridEncoder) hold(n int) {
 	if e.width <= packedWidth {
 		values := uint64(e.value) * (e.ones & (1<<(n*e.width) - 1))
