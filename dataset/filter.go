@@ -74,8 +74,8 @@ func (f *filter) evaluate() error {
 	return nil
 }
 
-// prune returns spans of a part without the rows of blocks that exclude the condition. If the
-// part lacks values that the condition demands, no spans are left.
+// prune returns spans of a part without the rows that cannot meet the condition, by what the part
+// says of its blocks and row groups.
 func prune(p *where.Predicate, q *queryPart, spans []span) ([]span, error) {
 	demands := p.Demands()
 	for i := range demands {
@@ -86,15 +86,9 @@ func prune(p *where.Predicate, q *queryPart, spans []span) ([]span, error) {
 		spans = intersect(spans, allowed(&demands[i], blocks))
 	}
 	for i := range demands {
-		if len(spans) == 0 {
-			break
-		}
-		lacks, err := q.lacks(demands[i].Column, demands[i].Values())
-		if err != nil {
+		var err error
+		if spans, err = q.having(demands[i].Column, demands[i].Values(), spans); err != nil {
 			return nil, err
-		}
-		if lacks {
-			return nil, nil
 		}
 	}
 	return spans, nil
@@ -107,13 +101,21 @@ func allowed(d *where.Demand, blocks []format.Block) (spans []span) {
 		if d.Excludes(k) {
 			continue
 		}
-		if n := len(spans) - 1; n >= 0 && spans[n].to == k.FirstRow {
-			spans[n].to += k.Rows
-		} else if k.Rows > 0 {
-			spans = append(spans, span{k.FirstRow, k.FirstRow + k.Rows})
-		}
+		spans = appendSpan(spans, span{k.FirstRow, k.FirstRow + k.Rows})
 	}
 	return spans
+}
+
+// appendSpan appends rows after those of spans. Rows that follow the last ones make its span longer.
+func appendSpan(spans []span, s span) []span {
+	if s.from == s.to {
+		return spans
+	}
+	if n := len(spans) - 1; n >= 0 && spans[n].to == s.from {
+		spans[n].to = s.to
+		return spans
+	}
+	return append(spans, s)
 }
 
 // intersect returns the rows that are in both a and b, which ascend.

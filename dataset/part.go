@@ -18,7 +18,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Part is one row group: a file, or the files of a directory.
+// Part is a file, or the files of a directory. It is one row group, unless a format.FileWriter or
+// another program wrote it.
 type Part struct {
 	Store  store.Store
 	Name   string // path of the file or the directory

@@ -135,14 +135,27 @@ func (q *queryPart) boundsOf(col int) ([]format.Block, error) {
 	return blocks, err
 }
 
-// lacks reports whether no row of the part has one of the values in a column. It returns false
-// if there are no values to look for.
-func (q *queryPart) lacks(col int, values [][]byte) (bool, error) {
-	if len(values) == 0 || col >= q.inFiles {
-		return false, nil
+// having returns spans without the rows that are known to have none of the values in a column. If
+// there are no values to look for, it returns all spans.
+func (q *queryPart) having(col int, values [][]byte, spans []span) ([]span, error) {
+	s, ok := q.Part.(format.Searcher)
+	if !ok || len(values) == 0 || col >= q.inFiles {
+		return spans, nil
 	}
-	if s, ok := q.Part.(format.Searcher); ok {
-		return s.Lacks(col, values)
+	var may []span // rows that may have one of the values
+	for i, end := 0, int64(0); i < len(spans); {
+		row := max(spans[i].from, end)
+		if row >= spans[i].to {
+			i++
+			continue
+		}
+		lacks, until, err := s.Lacks(col, values, row)
+		if err != nil {
+			return nil, err
+		}
+		if end = until; !lacks {
+			may = appendSpan(may, span{row, end})
+		}
 	}
-	return false, nil
+	return intersect(spans, may), nil
 }

@@ -20,6 +20,6 @@
 //
 //	Format.Open(files) ──► Part ──► Cursor ──► vectors
 //
-// A part is the files of one row group. A cursor reads one column of a part, some hundred
-// values per call. A RowPart has a RowReader instead of cursors.
+// A part is the files of one row group, or a file of several. A cursor reads one column of a part,
+// some hundred values per call. A RowPart has a RowReader instead of cursors.
 package format

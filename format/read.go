@@ -46,7 +46,7 @@ type File interface {
 	ReadBlock(p []byte, col int, off, end int64) (int, error)
 }
 
-// Part is an open row group. It may be used concurrently; each of its cursors and
+// Part is an open row group, or a file of several, whose rows follow each other. It may be used concurrently; each of its cursors and
 // readers belongs to one goroutine. Errors of its methods are *damage.Error, or wrap an
 // error of the files' reader. Its results must not be changed.
 type Part interface {
@@ -87,9 +87,10 @@ type Searcher interface {
 	// Bounds sets Min, Max and Presence of the blocks of a column, which are all those that
 	// Blocks returns.
 	Bounds(col int, blocks []Block) error
-	// Lacks reports whether no row has one of the values in a column. It returns false if
-	// that is not known. The values are encoded as the column stores them.
-	Lacks(col int, values [][]byte) (bool, error)
+	// Lacks reports whether no row from row to end has one of the values in a column. It chooses
+	// end, the first row that it says nothing of. lacks is false if the answer is not known. The
+	// values are encoded as the column stores them. row is less than Rows.
+	Lacks(col int, values [][]byte, row int64) (lacks bool, end int64, err error)
 }
 
 // NativePart is a ColumnPart of a format with types and encodings of its own.

@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	pq "github.com/parquet-go/parquet-go/format"
 
@@ -12,23 +13,27 @@ import (
 )
 
 // Blocks returns the pages of a column. A column that has only lengths, and columns below it, has
-// no bytes of its own. The first page counts the bytes of the dictionary, too.
+// no bytes of its own. The first page of a row group counts the bytes of the dictionary, too.
 func (p *part) Blocks(col int) ([]format.Block, error) {
-	c := &p.chunks[p.lengths[col]]
-	pages, err := p.pagesOf(c)
-	if err != nil {
-		return nil, err
-	}
-	blocks := make([]format.Block, len(pages))
-	for i := range pages {
-		k := &pages[i]
-		blocks[i] = format.Block{FirstRow: k.first, Rows: k.rows}
-		if c.leaf.number == col {
-			blocks[i].StoredSize, blocks[i].RawSize = k.size, c.rawSize(k)
+	var blocks []format.Block
+	for g := range p.groups {
+		c := p.chunk(g, p.lengths[col])
+		pages, err := p.pagesOf(c)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if c.leaf.number == col && len(pages) > 0 {
-		blocks[0].StoredSize += c.dataAt - c.start
+		blocks = slices.Grow(blocks, len(pages))
+		for i := range pages {
+			k := &pages[i]
+			block := format.Block{FirstRow: k.first, Rows: k.rows}
+			if c.leaf.number == col {
+				block.StoredSize, block.RawSize = k.size, c.rawSize(k)
+				if i == 0 {
+					block.StoredSize += c.dataAt - c.start
+				}
+			}
+			blocks = append(blocks, block)
+		}
 	}
 	return blocks, nil
 }
@@ -36,8 +41,27 @@ func (p *part) Blocks(col int) ([]format.Block, error) {
 // Bounds implements format.Searcher, by the column index. It is apart from Blocks because the
 // index of a column of long text is large, and only conditions need it.
 func (p *part) Bounds(col int, blocks []format.Block) error {
-	c := &p.chunks[p.lengths[col]]
-	if c.leaf.number != col || len(blocks) == 0 || c.columnIndex.size == 0 {
+	leaf := p.lengths[col]
+	if p.columns[leaf].leaf.number != col {
+		return nil
+	}
+	for g := range p.groups {
+		c := p.chunk(g, leaf)
+		pages, err := p.pagesOf(c)
+		if err == nil {
+			err = p.bounds(c, blocks[:len(pages)])
+		}
+		if err != nil {
+			return err
+		}
+		blocks = blocks[len(pages):]
+	}
+	return nil
+}
+
+// bounds is Bounds for the blocks of a chunk.
+func (p *part) bounds(c *partChunk, blocks []format.Block) error {
+	if len(blocks) == 0 || c.columnIndex.size == 0 {
 		return nil
 	}
 	reserved := &column.Reservation{Account: p.memory}

@@ -204,9 +204,9 @@ func TestLacks(t *testing.T) {
 				{"flag", [][]byte{{0}}, false, false},
 			} {
 				col := columnNamed(t, p, tt.column)
-				got, err := p.Lacks(col, tt.values)
+				got, end, err := p.Lacks(col, tt.values, 7)
 				want := tt.lacks && !rewritten || tt.filter && filtered
-				if err != nil || got != want {
+				if err != nil || got != want || end != p.Rows() {
 					t.Errorf("%s, filter %v, rewritten %v: lacks %q: %v, %v", tt.column, filtered, rewritten, tt.values, got, err)
 				}
 			}
@@ -229,7 +229,7 @@ func TestLacksOfTimes(t *testing.T) {
 		"nanos":  {300_000: false, 301_000: true, 300_001: true},
 	} {
 		for v, want := range values {
-			if got, err := p.Lacks(columnNamed(t, p, col), [][]byte{binary.AppendVarint(nil, v)}); err != nil || got != want {
+			if got, _, err := p.Lacks(columnNamed(t, p, col), [][]byte{binary.AppendVarint(nil, v)}, 0); err != nil || got != want {
 				t.Errorf("%s: lacks %d: %v, %v", col, v, got, err)
 			}
 		}

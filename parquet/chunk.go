@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
-	"sync"
 	"unsafe"
 
 	"github.com/parquet-go/parquet-go/deprecated"
@@ -15,12 +14,11 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// partChunk is the column chunk of a leaf in an open part. Its index and its dictionary are
-// read when they are needed, each once.
+// partChunk is the column chunk of a leaf in a row group of an open part. The places of its pages
+// are read when they are needed, once.
 type partChunk struct {
-	leaf       *leaf
-	annotation pq.LogicalType // of the leaf in the file
-	encodings  encodingSet    // of the data pages
+	*partColumn
+	group      *partGroup
 	codec      pq.CompressionCodec
 	entries    int64 // number of values and nulls
 	raw        int64 // bytes of all pages before compression
@@ -33,27 +31,7 @@ type partChunk struct {
 	firstEntry               int     // entry of the chunk's first page in the table of checksums
 	pageCount                int     // number of pages by that table, the dictionary's included
 
-	ordered bool // bounds have the order of the type
-	// shared is set if other columns read lengths from this chunk. Then all cursors share
-	// the last pages that were loaded.
-	shared bool
-
-	mu    sync.Mutex
-	pages []partPage
-	words *words
-	last  [sharedPages]*sharedPage
-}
-
-// sharedPages is how many pages are shared. While cursors move from one page to the next, they
-// need both.
-const sharedPages = 2
-
-// sharedPage is a page that cursors share.
-type sharedPage struct {
-	page    *loadedPage
-	held    int64 // bytes of the page that are accounted for
-	holders int   // cursors that may read the page
-	old     bool  // it is no longer one of the last pages
+	pages []partPage // guarded by the column's mutex
 }
 
 // section is a range of bytes in the file.
@@ -65,93 +43,8 @@ func (s section) end() int64 { return s.offset + s.size }
 type partPage struct {
 	offset      int64
 	size        int64 // with the header
-	first, rows int64
+	first, rows int64 // the first row is counted from the start of the part
 	text        int64 // bytes of BYTE_ARRAY values without lengths; -1 if unknown
-}
-
-// addChunks checks the row group, and adds its column chunks.
-func (p *part) addChunks(meta *pq.FileMetaData) error {
-	//guard: refuses several row groups
-	if len(meta.RowGroups) > 1 {
-		return damage.New(damage.Unsupported, p.file.Name(), p.footerAt, "a file of %d row groups, expected one", len(meta.RowGroups))
-	}
-	p.chunks = make([]partChunk, len(p.tree.leaves))
-	elements := leafElements(meta.Schema)
-	for i := range p.chunks {
-		p.chunks[i].leaf, p.chunks[i].annotation = &p.tree.leaves[i], elements[i].LogicalType
-	}
-	p.lengths = p.tree.leafOf
-	if len(meta.RowGroups) == 0 {
-		//guard: rejects rows without a row group
-		if p.rows != 0 {
-			return damage.New(damage.Count, p.file.Name(), p.footerAt, "no row group, but %d rows", p.rows)
-		}
-		return p.checkTableSize(0)
-	}
-	g := &meta.RowGroups[0]
-	//guard: rejects a row group with other rows than the file
-	if g.NumRows != p.rows {
-		return damage.New(damage.Count, p.file.Name(), p.footerAt, "the row group has %d rows, the file %d", g.NumRows, p.rows)
-	}
-	//guard: rejects other column chunks than the schema's
-	if len(g.Columns) != len(p.chunks) {
-		return damage.New(damage.Count, p.file.Name(), p.footerAt, "%d column chunks, the schema has %d leaves", len(g.Columns), len(p.chunks))
-	}
-	entries := 0
-	for i := range p.chunks {
-		c := &p.chunks[i]
-		if err := p.addChunk(c, &g.Columns[i]); err != nil {
-			return err
-		}
-		c.ordered = i < len(meta.ColumnOrders) && isTypeOrder(meta.ColumnOrders[i]) && sameOrder(c.leaf, elements[i])
-		c.firstEntry = entries
-		entries += c.checksumsOf(c.columnIndex, c.offsetIndex, c.filter)
-	}
-	p.chooseLengths()
-	return p.checkTableSize(entries)
-}
-
-// checksumsOf returns the number of checksums of the chunk's pages, and of those sections that the
-// file has.
-func (c *partChunk) checksumsOf(sections ...section) int {
-	n := c.pageCount
-	for _, s := range sections {
-		if s.size > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// chooseLengths chooses, for each column that has only lengths and columns below it, the leaf
-// below it with the fewest bytes: all of these have its levels.
-func (p *part) chooseLengths() {
-	columns := p.tree.mapping.Columns
-	p.lengths = slices.Clone(p.tree.leafOf)
-	for i := len(columns) - 1; i >= 0; i-- { // a parent comes before its children
-		parent := columns[i].Parent
-		if parent < 0 {
-			continue
-		}
-		is, other := &p.chunks[p.lengths[parent]], &p.chunks[p.lengths[i]]
-		if other.end-other.start < is.end-is.start {
-			p.lengths[parent] = p.lengths[i]
-		}
-	}
-	for col, leaf := range p.lengths {
-		if p.tree.leaves[leaf].number != col {
-			p.chunks[leaf].shared = true
-		}
-	}
-}
-
-// checkTableSize checks that the table of checksums has that many entries.
-func (p *part) checkTableSize(entries int) error {
-	//guard: rejects a table of checksums for other pages
-	if p.checksums.size >= 0 && p.checksums.size != 4*int64(entries) {
-		return damage.New(damage.Header, p.file.Name(), p.footerAt, "a table of %d bytes, the column chunks have %d checksums", p.checksums.size, entries)
-	}
-	return nil
 }
 
 // addChunk checks the column chunk of a leaf and adds it.
@@ -177,8 +70,8 @@ func (p *part) addChunk(c *partChunk, from *pq.ColumnChunk) error {
 	case !slices.Equal(m.PathInSchema, c.leaf.path):
 		return fail(damage.Schema, "the column chunk has the path %.200q, the schema %.200q", m.PathInSchema, c.leaf.path)
 	//guard: rejects a chunk without an entry for each row
-	case m.NumValues < p.rows || c.leaf.rep == 0 && m.NumValues != p.rows:
-		return fail(damage.Count, "the column chunk has %d values and nulls, the file %d rows", m.NumValues, p.rows)
+	case m.NumValues < c.group.rows || c.leaf.rep == 0 && m.NumValues != c.group.rows:
+		return fail(damage.Count, "the column chunk has %d values and nulls, the row group %d rows", m.NumValues, c.group.rows)
 	}
 	c.codec, c.entries, c.raw, c.dataAt = m.Codec, m.NumValues, m.TotalUncompressedSize, m.DataPageOffset
 	if c.start = c.dataAt; m.DictionaryPageOffset > 0 && m.DictionaryPageOffset < c.dataAt {
@@ -337,7 +230,7 @@ func (p *part) readIndex(c *partChunk, kind tableKind, entry int, v any, reserve
 func (p *part) pagesOf(c *partChunk) ([]partPage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pages == nil && p.rows > 0 {
+	if c.pages == nil && c.group.rows > 0 {
 		reserved := &column.Reservation{Account: p.memory}
 		defer reserved.ShrinkTo(0)
 		pages, err := p.readPages(c, reserved)
@@ -373,7 +266,7 @@ func (p *part) readPages(c *partChunk, reserved *column.Reservation) ([]partPage
 		return nil, p.damaged(c, -1, damage.Count, at, "the offset index has %d pages, the footer %d", n, c.pageCount-dictionary)
 	//guard: rejects rows without a page
 	case n == 0:
-		return nil, p.damaged(c, -1, damage.Count, at, "no pages, but %d rows", p.rows)
+		return nil, p.damaged(c, -1, damage.Count, at, "no pages, but %d rows", c.group.rows)
 	//guard: rejects sizes of other pages
 	case index.UnencodedByteArrayDataBytes != nil && len(index.UnencodedByteArrayDataBytes) != n:
 		return nil, p.damaged(c, -1, damage.Count, at, "sizes of %d pages, expected %d", len(index.UnencodedByteArrayDataBytes), n)
@@ -381,9 +274,9 @@ func (p *part) readPages(c *partChunk, reserved *column.Reservation) ([]partPage
 	pages := make([]partPage, n)
 	for i := range pages {
 		l := &index.PageLocations[i]
-		pages[i] = partPage{offset: l.Offset, size: int64(l.CompressedPageSize), first: l.FirstRowIndex, rows: p.rows - l.FirstRowIndex, text: -1}
+		pages[i] = partPage{offset: l.Offset, size: int64(l.CompressedPageSize), first: c.group.first + l.FirstRowIndex, rows: c.group.rows - l.FirstRowIndex, text: -1}
 		if i > 0 {
-			pages[i-1].rows = l.FirstRowIndex - pages[i-1].first
+			pages[i-1].rows = pages[i].first - pages[i-1].first
 		}
 		if index.UnencodedByteArrayDataBytes != nil {
 			pages[i].text = index.UnencodedByteArrayDataBytes[i]
@@ -394,7 +287,7 @@ func (p *part) readPages(c *partChunk, reserved *column.Reservation) ([]partPage
 
 // checkPages checks the places and the rows of pages.
 func (p *part) checkPages(c *partChunk, pages []partPage) error {
-	at, row := c.dataAt, int64(0)
+	at, row := c.dataAt, c.group.first
 	for i := range pages {
 		k := &pages[i]
 		//guard: rejects a page outside its chunk

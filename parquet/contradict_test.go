@@ -57,8 +57,8 @@ func reindexed(t testing.TB, file []byte, change func(x *indexes)) []byte {
 	x.KeyValueMetadata = slices.DeleteFunc(x.KeyValueMetadata, func(kv pq.KeyValue) bool { return kv.Key == checksumsKey })
 	change(x)
 	out, s := x.pages, checksums{}
-	for i := range p.chunks {
-		c, to := &p.chunks[i], &x.RowGroups[0].Columns[i]
+	for i := range p.chunks[:min(len(x.RowGroups)*len(p.columns), len(p.chunks))] {
+		c, to := &p.chunks[i], &x.RowGroups[i/len(p.columns)].Columns[i%len(p.columns)]
 		for k := range c.pageCount {
 			sum, err := p.checksum(c.firstEntry + k)
 			testenv.Must(t, err)
@@ -151,8 +151,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"another size", damage.Schema, "element 6", func(x *indexes) { x.Schema[6].TypeLength = thrift.New(int32(4)) }},
 		{"another root", "", "", func(x *indexes) { x.Schema[0].Name = "spark_schema" }},
 		{"negative rows", damage.Count, "-1 rows", func(x *indexes) { x.NumRows = -1 }},
-		{"more rows", damage.Count, "the row group has", func(x *indexes) { x.NumRows++ }},
-		{"two row groups", damage.Unsupported, "2 row groups", func(x *indexes) { x.RowGroups = append(x.RowGroups, x.RowGroups[0]) }},
+		{"more rows", damage.Count, "its row groups 40", func(x *indexes) { x.NumRows++ }},
+		{"two row groups", damage.Count, "row group 1 has 40 rows", func(x *indexes) { x.RowGroups = append(x.RowGroups, x.RowGroups[0]) }},
 		{"a chunk more", damage.Count, "leaves", func(x *indexes) { x.RowGroups[0].Columns = append(x.RowGroups[0].Columns, x.RowGroups[0].Columns[0]) }},
 		{"another file", damage.Unsupported, "in the file", func(x *indexes) { x.RowGroups[0].Columns[0].FilePath = "other" }},
 		{"an encrypted column", damage.Unsupported, "encrypted", func(x *indexes) { x.RowGroups[0].Columns[0].EncryptedColumnMetadata = []byte{1} }},

@@ -31,7 +31,7 @@ type cursor struct {
 	around levelPair
 	item   levelPair // of an array column's items
 
-	pages  []partPage // nil before they are read
+	pages  []partPage // of the chunk that reader reads; nil before they are read
 	reader pageReader
 	levels levelReader
 	values valueReader
@@ -51,7 +51,7 @@ type levelPair struct{ rep, def uint32 }
 
 // cursor returns a cursor before the first row of a column.
 func (p *part) cursor(number int) *cursor {
-	chunk := &p.chunks[p.lengths[number]]
+	chunk := p.chunk(0, p.lengths[number])
 	c := &cursor{p: p, number: number, col: &p.tree.mapping.Columns[number]}
 	c.own, c.most = chunk.leaf.number == number, math.MaxInt
 	if parent := c.col.Parent; parent >= 0 {
@@ -68,7 +68,7 @@ func (p *part) cursor(number int) *cursor {
 
 func pairOf(c *column.Column) levelPair { return levelPair{uint32(c.Rep), uint32(c.Def)} }
 
-// ready reads the pages of the column.
+// ready reads the places of the pages in the row group.
 func (c *cursor) ready() (err error) {
 	if c.pages == nil {
 		c.pages, err = c.p.pagesOf(c.reader.c)
@@ -81,6 +81,9 @@ func (c *cursor) SeekRow(row int64) error {
 		return fmt.Errorf("parquet: seek to row %d of %d", row, c.p.rows)
 	}
 	c.err = nil
+	if g := c.p.groupOf(row); g != c.reader.c.group.number {
+		c.turn(g)
+	}
 	if err := c.ready(); err != nil {
 		return c.fail(err)
 	}
@@ -212,10 +215,28 @@ func (c *cursor) advance() error {
 		}
 	}
 	c.left = 0
-	if c.next >= len(c.pages) {
-		return io.EOF
+	for c.next >= len(c.pages) {
+		if err := c.nextChunk(); err != nil {
+			return err
+		}
 	}
 	return c.begin(c.next)
+}
+
+// nextChunk moves before the first page of the next row group, or returns io.EOF.
+func (c *cursor) nextChunk() error {
+	next := c.reader.c.group.number + 1
+	if next == len(c.p.groups) {
+		return io.EOF
+	}
+	c.turn(next)
+	return c.ready()
+}
+
+// turn moves before the first page of a row group.
+func (c *cursor) turn(group int) {
+	c.reader.turn(c.p.chunk(group, c.p.lengths[c.number]))
+	c.pages, c.page, c.next, c.left = nil, nil, 0, 0
 }
 
 // Skip passes over values or lengths.
@@ -258,7 +279,10 @@ func (c *cursor) nextPage(n int64) (passed int64, err error) {
 	if err := c.ready(); err != nil {
 		return 0, err
 	}
-	if i := c.next; c.col.Parent < 0 && i < len(c.pages) && c.pages[i].rows <= n {
+	switch i := c.next; {
+	case i == len(c.pages):
+		return 0, c.nextChunk()
+	case c.col.Parent < 0 && c.pages[i].rows <= n:
 		c.page, c.next = nil, i+1
 		return c.pages[i].rows, nil
 	}

@@ -1,7 +1,6 @@
-// Package parquet writes Apache Parquet files of rows with an Avro schema, and reads those of
-// one row group. Its adapter Format lets the pipeline write and read parts, each of which is
-// a file of one row group, and write files of several. Package encoding has the encodings of
-// values and levels.
+// Package parquet writes and reads Apache Parquet files of rows with an Avro schema. Its adapter
+// Format lets the pipeline write parts, each of which is a file of one row group, write files of
+// several, and read both. Package encoding has the encodings of values and levels.
 //
 // # File
 //
@@ -72,7 +71,7 @@
 // header, a page without values has this header, too, because other readers expect it.
 //
 // The reader refuses by name what it does not know: encryption, other encodings and codecs,
-// and files with several row groups, without an offset index or without an Avro schema.
+// and files without an offset index or without an Avro schema.
 //
 // # Dictionaries
 //

@@ -63,7 +63,7 @@ func (d *dumper) region(r *region) {
 	case headRegion:
 		d.Claim(r.size, "magic")
 	case pagesRegion:
-		d.chunk(&d.p.chunks[r.chunk])
+		d.chunk(r.chunk)
 	case filterRegion:
 		d.filter(r)
 	case columnIndexRegion:
@@ -88,7 +88,7 @@ func (d *dumper) filter(r *region) {
 	d.Title("Bloom filter of %s", d.name(r.chunk))
 	memory := &column.Reservation{Account: d.p.memory}
 	defer memory.ShrinkTo(0)
-	f, err := d.p.readFilter(&d.p.chunks[r.chunk], memory)
+	f, err := d.p.readFilter(r.chunk, memory)
 	if d.Damaged(err) || d.Err != nil {
 		d.until(r.end(), "damaged: %v", err)
 		return
@@ -97,8 +97,14 @@ func (d *dumper) filter(r *region) {
 	d.until(r.end(), "%d blocks of %d bytes", len(f.bits)/bloom.BlockSize, bloom.BlockSize)
 }
 
-func (d *dumper) name(chunk int) string {
-	return dump.Quote([]byte(d.p.chunks[chunk].leaf.Name))
+// name returns the name of a chunk's column, and if there are several row groups, the number of
+// the chunk's row group.
+func (d *dumper) name(c *partChunk) string {
+	name := dump.Quote([]byte(c.leaf.Name))
+	if len(d.p.groups) > 1 {
+		name += fmt.Sprintf(" in row group %d", c.group.number)
+	}
+	return name
 }
 
 // document dumps a document field by field.
@@ -126,23 +132,26 @@ func (d *dumper) items(b []byte, t reflect.Type) {
 // chunk dumps the pages of a column chunk.
 func (d *dumper) chunk(c *partChunk) {
 	l := c.leaf
+	if c == d.p.chunk(c.group.number, 0) {
+		d.Title("row group %d: rows %d to %d", c.group.number, c.group.first, c.group.first+c.group.rows)
+	}
 	d.Title("column chunk %s: %v, levels up to %d and %d, codec %s", dump.Quote([]byte(strings.Join(l.path, "."))), l.physical, l.rep, l.def, codecOf(c.codec).name)
 	pages, err := d.p.pagesOf(c)
 	if d.Damaged(err) {
 		return
 	}
-	c.shared = false
+	c.shared = false // its pages are read once
 	r := pageReader{p: d.p, c: c}
 	defer r.close()
 	if c.start < c.dataAt {
-		d.Title("dictionary of %s", dump.Quote([]byte(l.Name)))
+		d.Title("dictionary of %s", d.name(c))
 		page, err := r.read(-1, c.start, c.dataAt-c.start, 0)
 		d.page(&r, page, c.dataAt-c.start, err)
 	}
 	for i := range pages {
 		k := &pages[i]
 		d.until(k.offset, "bytes that belong to no page")
-		d.Title("page %d of %s: rows %d to %d", i, dump.Quote([]byte(l.Name)), k.first, k.first+k.rows)
+		d.Title("page %d of %s: rows %d to %d", i, d.name(c), k.first, k.first+k.rows)
 		page, err := r.load(i)
 		d.page(&r, page, k.size, err)
 		if d.Err != nil {
@@ -247,20 +256,20 @@ func (d *dumper) checksums() {
 		c := &d.p.chunks[i]
 		pages := c.pageCount
 		if c.start < c.dataAt {
-			d.Claim(4, "header of the dictionary of %s", d.name(i))
+			d.Claim(4, "header of the dictionary of %s", d.name(c))
 			pages--
 		}
 		for k := range pages {
-			d.Claim(4, "header of page %d of %s", k, d.name(i))
+			d.Claim(4, "header of page %d of %s", k, d.name(c))
 		}
 		if c.columnIndex.size > 0 {
-			d.Claim(4, "column index of %s", d.name(i))
+			d.Claim(4, "column index of %s", d.name(c))
 		}
 		if c.offsetIndex.size > 0 {
-			d.Claim(4, "offset index of %s", d.name(i))
+			d.Claim(4, "offset index of %s", d.name(c))
 		}
 		if c.filter.size > 0 {
-			d.Claim(4, "Bloom filter of %s", d.name(i))
+			d.Claim(4, "Bloom filter of %s", d.name(c))
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// Format is the format.Format of this package. Its parts are single files of one row group.
+// Format is the format.Format of this package. Its parts are single files, of one row group if
+// a Writer wrote them.
 var Format format.MultiGroup = adapter{}
 
 type adapter struct{}

@@ -201,7 +201,7 @@ func TestSharedPagesStayAccounted(t *testing.T) {
 		if freed := before - memory.Held; freed != first.held {
 			t.Errorf("%d bytes released, expected %d", freed, first.held)
 		}
-		first = new(sharedPage)
+		first = new(shelved[*loadedPage])
 	}
 	if last := lengths.reader.held; last.holders != 2 || lengths.reader.room.Bytes != nil {
 		t.Errorf("the last page has %d holders", last.holders)

@@ -21,7 +21,7 @@ func (s encodingSet) names() (names []string) {
 }
 
 // typeText returns the physical type and the annotation of a leaf, as other programs show them.
-func (c *partChunk) typeText() string {
+func (c *partColumn) typeText() string {
 	text := c.leaf.physical.String()
 	if c.leaf.size > 0 {
 		text = fmt.Sprintf("%s(%d)", text, c.leaf.size)

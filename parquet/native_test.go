@@ -59,14 +59,14 @@ func TestNullPagesAreCoded(t *testing.T) {
 			}
 		}
 		p := mustOpen(t, fileOf(t, schema, options{PageVersion: version}, 1<<20, rows))
-		if lacks, err := p.Lacks(0, [][]byte{{2, 'x'}}); !lacks || err != nil {
+		if lacks, _, err := p.Lacks(0, [][]byte{{2, 'x'}}, 0); !lacks || err != nil {
 			t.Errorf("version %d: lacks a value that is not there: %v, %v", version, lacks, err)
 		}
 		for col, word := range [][]byte{{2, 'b'}, {2}} {
 			if n := p.Native(col); len(n.Encodings) != 1 || n.Encodings[0] != "RLE_DICTIONARY" {
 				t.Errorf("version %d, column %d: got %v", version, col, n.Encodings)
 			}
-			lacks, err := p.Lacks(col, [][]byte{word})
+			lacks, _, err := p.Lacks(col, [][]byte{word}, 0)
 			if absent := col == 1; lacks != absent || err != nil {
 				t.Errorf("version %d, column %d: lacks a value: %v, %v", version, col, lacks, err)
 			}

@@ -38,13 +38,28 @@ type loadedPage struct {
 	headSize int // bytes of the stored header
 }
 
-// pageReader reads pages of one chunk, each into the same memory unless the chunk is shared.
+// pageReader reads pages of one chunk, each into the same memory unless the column is shared.
 type pageReader struct {
-	p    *part
-	c    *partChunk
-	room column.Room
-	page loadedPage
-	held *sharedPage // the page that was loaded last, if the chunk is shared
+	p     *part
+	c     *partChunk
+	room  column.Room
+	page  loadedPage
+	held  *shelved[*loadedPage] // the page that was loaded last, if the column is shared
+	words *shelved[*words]      // the dictionary, once it was needed
+}
+
+// turn continues with another chunk of the column.
+func (r *pageReader) turn(c *partChunk) {
+	r.leave()
+	r.c = c
+}
+
+// leave ends the use of the page and of the dictionary that cursors share.
+func (r *pageReader) leave() {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.p.memory.Release(r.held.leave() + r.words.leave())
+	r.held, r.words = nil, nil
 }
 
 // refused adds the page to err, which refused memory for it.
@@ -57,11 +72,8 @@ func (r *pageReader) close() { r.room.Release(r.p.memory) }
 
 // load returns data page i, valid until the next load.
 func (r *pageReader) load(i int) (*loadedPage, error) {
-	if r.c.shared {
-		r.p.memory.Release(r.c.leave(r.held))
-		if r.held = r.c.lastPage(i); r.held != nil {
-			return r.held.page, nil
-		}
+	if r.c.shared && r.takePage(i) {
+		return r.held.item, nil
 	}
 	k := &r.c.pages[i]
 	page, err := r.read(i, k.offset, k.size, r.entryOf(i))
@@ -70,28 +82,52 @@ func (r *pageReader) load(i int) (*loadedPage, error) {
 		return nil, err
 	}
 	if r.c.shared {
-		shared := *page
-		r.held = &sharedPage{page: &shared, held: r.room.Held, holders: 1}
-		r.room, r.page = column.Room{}, loadedPage{} // the memory is that of the shared page
-		r.p.memory.Release(r.c.share(r.held))
-		return &shared, nil
+		return r.putPage(), nil
 	}
 	return page, nil
 }
 
-// dictionary returns the words of the chunk, which are read once, or nil if it has none.
+// takePage leaves the page that was loaded last, and takes page i if it is on the shelf.
+func (r *pageReader) takePage(i int) bool {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.p.memory.Release(r.held.leave())
+	r.held = r.c.pagesShelf.take(r.c, i)
+	return r.held != nil
+}
+
+// putPage puts the page that was read on the shelf, with its memory.
+func (r *pageReader) putPage() *loadedPage {
+	page := r.page
+	r.held = &shelved[*loadedPage]{chunk: r.c, number: page.number, item: &page, held: r.room.Held}
+	r.room, r.page = column.Room{}, loadedPage{}
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.p.memory.Release(r.c.pagesShelf.put(r.held))
+	return &page
+}
+
+// dictionary returns the words of the chunk, or nil if it has none. It reads them unless they are on
+// the shelf.
 func (r *pageReader) dictionary() (*words, error) {
 	c := r.c
+	if c.start == c.dataAt {
+		return nil, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.words == nil && c.start < c.dataAt {
+	if r.words == nil {
+		r.words = c.wordsShelf.take(c, 0)
+	}
+	if r.words == nil {
 		w, err := (&pageReader{p: r.p, c: c}).readDictionary()
 		if err != nil {
 			return nil, err
 		}
-		c.words = w
+		r.words = &shelved[*words]{chunk: c, item: w, held: w.held}
+		r.p.memory.Release(c.wordsShelf.put(r.words))
 	}
-	return c.words, nil
+	return r.words.item, nil
 }
 
 // readDictionary reads the dictionary of the chunk, which must have one. The words keep the
@@ -135,53 +171,6 @@ func (r *pageReader) entryOf(i int) int {
 		return i + 1
 	}
 	return i
-}
-
-// lastPage returns page i if it is one of those that were loaded last by any cursor. The caller
-// holds it until it leaves it.
-func (c *partChunk) lastPage(i int) *sharedPage {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.last {
-		if s != nil && s.page.number == i {
-			s.holders++
-			return s
-		}
-	}
-	return nil
-}
-
-// share adds a page to the last ones. It returns how many bytes must be released for the page
-// that it replaces: none if a cursor holds that page.
-func (c *partChunk) share(s *sharedPage) (free int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if old := c.last[sharedPages-1]; old != nil {
-		old.old = true
-		free = old.free()
-	}
-	copy(c.last[1:], c.last[:])
-	c.last[0] = s
-	return free
-}
-
-// leave ends the use of a page, unless it is nil. It returns how many bytes must be released.
-func (c *partChunk) leave(s *sharedPage) (free int64) {
-	if s == nil {
-		return 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.holders--
-	return s.free()
-}
-
-// free returns how many bytes must be released, now that the page may have lost its last use.
-func (s *sharedPage) free() int64 {
-	if s.old && s.holders == 0 {
-		return s.held
-	}
-	return 0
 }
 
 // read reads the page of size bytes at an offset. number is that of a data page, or -1 for the

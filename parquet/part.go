@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// part implements format.ColumnPart: a file with one row group.
+// part implements format.ColumnPart: a file, whose rows are those of its row groups one after another.
 type part struct {
 	file          format.File
 	version       int
@@ -24,8 +24,10 @@ type part struct {
 	schema        string
 	pairs         []format.Metadata
 	tree          *tree
-	chunks        []partChunk // by leaf
-	lengths       []int       // by column, the leaf whose levels are read for it
+	groups        []partGroup
+	columns       []partColumn // by leaf
+	chunks        []partChunk  // by row group, and in it by leaf
+	lengths       []int        // by column, the leaf whose levels are read for it
 	memory        column.Account
 	max           int64 // most bytes of a page
 	footerAt      int64
@@ -104,7 +106,7 @@ func (p *part) use(meta *pq.FileMetaData) (err error) {
 	if err := p.checkSchema(meta.Schema); err != nil {
 		return err
 	}
-	return p.addChunks(meta)
+	return p.addGroups(meta)
 }
 
 // readFooter reads the footer and checks the magic at both ends. reserved accounts for the
@@ -309,7 +311,8 @@ func (p *part) Metadata() []format.Metadata { return p.pairs }
 func (p *part) Unverified() bool            { return p.unverified.Load() }
 
 // Columns returns the columns of the rows. A column that has only lengths, and columns below it,
-// has no codec, because its lengths are in the pages of a leaf below it.
+// has no codec, because its lengths are in the pages of a leaf below it. If row groups have different
+// codecs, their names are joined by a plus sign. A column is indexed if it is in all row groups.
 func (p *part) Columns() []format.Column {
 	all := make([]format.Column, len(p.tree.mapping.Columns))
 	for i := range all {
@@ -317,11 +320,17 @@ func (p *part) Columns() []format.Column {
 	}
 	for i := range p.chunks {
 		c := &p.chunks[i]
-		all[c.leaf.number].Codec = codecOf(c.codec).name
-		all[c.leaf.number].Indexed = c.columnIndex.size > 0
-		all[c.leaf.number].Filter = c.filter.size
+		to, codec := &all[c.leaf.number], codecOf(c.codec).name
+		to.Indexed = c.columnIndex.size > 0 && (c.group.number == 0 || to.Indexed)
+		to.Filter += c.filter.size
+		switch {
+		case to.Codec == "":
+			to.Codec = codec
+		case to.Codec != codec && !slices.Contains(strings.Split(to.Codec, "+"), codec):
+			to.Codec += "+" + codec
+		}
 		if p.checksums.size >= 0 {
-			all[c.leaf.number].Checksum = "crc-32"
+			to.Checksum = "crc-32"
 		}
 	}
 	return all
@@ -330,7 +339,7 @@ func (p *part) Columns() []format.Column {
 // Native implements format.NativePart.
 func (p *part) Native(col int) format.Native {
 	column := &p.tree.mapping.Columns[col]
-	c := &p.chunks[p.tree.leafOf[col]]
+	c := &p.columns[p.tree.leafOf[col]]
 	switch {
 	case c.leaf.number == col:
 		return format.Native{Type: c.typeText(), Encodings: c.encodings.names()}

@@ -81,7 +81,7 @@ func eachForm(t testing.TB) (forms []form) {
 		chosen := map[string][]string{optionCompression: {codec}, optionPageVersion: {"2"}}
 		forms = append(forms, form{fmt.Sprint("dictionary", chosen), codedFile(t, chosen), true})
 	}
-	return forms
+	return append(forms, form{"row groups", smallGroups(t), false})
 }
 
 func openFile(b []byte, o format.OpenOptions) (format.Part, error) {
@@ -134,8 +134,8 @@ func checkPart(t testing.TB, b []byte) error {
 }
 
 // lacks asks for a value that a column of formattest.SmallSchema has, and for one that it does
-// not have.
-func lacks(p format.Part, col int) (all [2]bool, err error) {
+// not have, in each row group.
+func lacks(p format.Part, col int) (all [2]string, err error) {
 	for i, n := range []int64{1, 1000} {
 		value := binary.AppendVarint(nil, n)
 		switch c := p.Columns()[col]; {
@@ -144,9 +144,11 @@ func lacks(p format.Part, col int) (all [2]bool, err error) {
 		case c.Symbols != nil:
 			value[0] = 0
 		}
-		var one error
-		all[i], one = p.(format.Searcher).Lacks(col, [][]byte{value})
-		err = errors.Join(err, one)
+		for row := int64(0); row < p.Rows(); {
+			one, end, lacksErr := p.(format.Searcher).Lacks(col, [][]byte{value}, row)
+			all[i] += fmt.Sprint(row, one)
+			err, row = errors.Join(err, lacksErr), end
+		}
 	}
 	return all, err
 }
@@ -346,7 +348,7 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 	for seed := range soak.Rounds[uint64](30, 300) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		schema, rows := randomSchema(t, r, []int{1, 20, 200, 600}[r.IntN(4)])
-		b := fileOf(t, schema, randomOptions(t, r, schema, testCodecs), 50+r.IntN(4000), rows)
+		b := dividedFile(t, r, schema, randomOptions(t, r, schema, testCodecs), 50+r.IntN(4000), rows)
 		want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, map[string][]string{"codec": {"null"}}, schema, rows, 1000).Files(t), smallPages)
 		checkAgainst(t, seed, r, b, want, schema)
 		checkAgainst(t, seed, r, newRewriter(t, b, r).file(), want, schema)
@@ -465,21 +467,6 @@ func TestBlockBounds(t *testing.T) {
 			if b.Min != nil || b.Max != nil {
 				t.Errorf("column %d: %+v", col, b)
 			}
-		}
-	}
-}
-
-// The sizes of all blocks add up to the bytes of the column chunks, which follow the magic.
-func TestBlockSizes(t *testing.T) {
-	for _, codec := range testCodecs {
-		p, sum := mustOpen(t, codedFile(t, map[string][]string{optionCompression: {codec}})), int64(len(magic))
-		for _, blocks := range allBlocks(t, p) {
-			for _, b := range blocks {
-				sum += b.StoredSize
-			}
-		}
-		if chunks := p.chunks; sum != chunks[len(chunks)-1].end {
-			t.Errorf("%s: the blocks end at %d, the column chunks at %d", codec, sum, chunks[len(chunks)-1].end)
 		}
 	}
 }

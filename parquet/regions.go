@@ -11,7 +11,7 @@ import (
 type region struct {
 	section
 	kind  regionKind
-	chunk int
+	chunk *partChunk // nil if the region is that of no chunk
 }
 
 type regionKind uint8
@@ -28,23 +28,23 @@ const (
 
 // regions returns the parts of the file, in the order of their offsets.
 func (p *part) regions() []region {
-	all := []region{{section{0, int64(len(magic))}, headRegion, 0}}
-	add := func(kind regionKind, chunk int, s section) {
+	all := []region{{section{0, int64(len(magic))}, headRegion, nil}}
+	add := func(kind regionKind, chunk *partChunk, s section) {
 		if s.size > 0 {
 			all = append(all, region{s, kind, chunk})
 		}
 	}
 	for i := range p.chunks {
 		c := &p.chunks[i]
-		add(pagesRegion, i, section{c.start, c.end - c.start})
-		add(filterRegion, i, c.filter)
-		add(columnIndexRegion, i, c.columnIndex)
-		add(offsetIndexRegion, i, c.offsetIndex)
+		add(pagesRegion, c, section{c.start, c.end - c.start})
+		add(filterRegion, c, c.filter)
+		add(columnIndexRegion, c, c.columnIndex)
+		add(offsetIndexRegion, c, c.offsetIndex)
 	}
 	if p.checksums.size > 0 {
-		add(checksumsRegion, 0, section{p.footerAt - p.checksums.size, p.checksums.size})
+		add(checksumsRegion, nil, section{p.footerAt - p.checksums.size, p.checksums.size})
 	}
-	add(footerRegion, 0, section{p.footerAt, p.file.Size() - p.footerAt})
+	add(footerRegion, nil, section{p.footerAt, p.file.Size() - p.footerAt})
 	slices.SortStableFunc(all, func(a, b region) int { return cmp.Compare(a.offset, b.offset) })
 	return all
 }

@@ -23,6 +23,7 @@ type rewriter struct {
 	r *rand.Rand
 	p *part
 
+	// chunk numbers the column chunks of all row groups.
 	header func(chunk, page int, h *pq.PageHeader, body []byte) []byte
 	index  func(chunk int, x *pq.OffsetIndex)
 	footer func(m *pq.FileMetaData)
@@ -48,9 +49,9 @@ func (w *rewriter) file() []byte {
 			w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, kv)
 		}
 	}
-	for i := range w.p.chunks {
-		if len(w.meta.RowGroups) > 0 {
-			w.chunk(i, &w.meta.RowGroups[0].Columns[i])
+	for g := range w.meta.RowGroups {
+		for i := range w.p.columns {
+			w.chunk(g*len(w.p.columns)+i, &w.meta.RowGroups[g].Columns[i])
 		}
 	}
 	if w.footer != nil {
@@ -79,6 +80,7 @@ func (w *rewriter) chunk(i int, to *pq.ColumnChunk) {
 	m.Codec, m.DictionaryPageOffset, m.DataPageOffset, m.EncodingStats = anyCodec[w.r.IntN(len(anyCodec))], 0, int64(len(w.out)), nil
 	to.ColumnIndexOffset, to.ColumnIndexLength = 0, 0
 	cur := w.p.cursor(c.leaf.number)
+	cur.turn(c.group.number)
 	if c.leaf.presence {
 		v := newValueVerifier(c.leaf)
 		cur.values = newValueReader(&v.leaf)
@@ -93,7 +95,7 @@ func (w *rewriter) chunk(i int, to *pq.ColumnChunk) {
 		testenv.Must(w.t, cur.values.read(&v, n))
 		at := int64(len(w.out))
 		w.page(i, k, cur.page, &v, n, m.Codec)
-		index.PageLocations = append(index.PageLocations, pq.PageLocation{Offset: at, CompressedPageSize: int32(int64(len(w.out)) - at), FirstRowIndex: pages[k].first})
+		index.PageLocations = append(index.PageLocations, pq.PageLocation{Offset: at, CompressedPageSize: int32(int64(len(w.out)) - at), FirstRowIndex: pages[k].first - c.group.first})
 		if pages[k].text >= 0 {
 			index.UnencodedByteArrayDataBytes = append(index.UnencodedByteArrayDataBytes, pages[k].text)
 		}

@@ -12,13 +12,18 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Lacks implements format.Searcher, by the column's Bloom filter and, if all pages are coded by
-// the dictionary, by its words.
-func (p *part) Lacks(col int, values [][]byte) (bool, error) {
-	c := &p.chunks[p.lengths[col]]
-	if c.leaf.number != col || p.rows == 0 {
-		return false, nil
+// Lacks implements format.Searcher, by the Bloom filter of the row group and, if all pages are coded
+// by the dictionary, by its words.
+func (p *part) Lacks(col int, values [][]byte, row int64) (lacks bool, end int64, err error) {
+	c := p.chunk(p.groupOf(row), p.lengths[col])
+	if c.leaf.number == col && c.group.rows > 0 {
+		lacks, err = p.lacks(c, values)
 	}
+	return lacks, c.group.first + c.group.rows, err
+}
+
+// lacks reports whether a chunk is known to have none of the values.
+func (p *part) lacks(c *partChunk, values [][]byte) (bool, error) {
 	wanted := plainValues(c.leaf, values)
 	if wanted == nil {
 		return false, nil
@@ -31,10 +36,12 @@ func (p *part) Lacks(col int, values [][]byte) (bool, error) {
 	if !c.coded {
 		return false, nil
 	}
-	w, err := (&pageReader{p: p, c: c}).dictionary()
+	r := pageReader{p: p, c: c}
+	w, err := r.dictionary()
 	if err != nil {
 		return false, err
 	}
+	defer r.leave()
 	v := newValueVerifier(c.leaf)
 	v.reader.words = w
 	for i := range w.count {

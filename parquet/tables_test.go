@@ -132,8 +132,8 @@ func TestDictionaryIsNoBlock(t *testing.T) {
 	}
 	blocks, err := p.Blocks(0)
 	testenv.Must(t, err)
-	if chunk := c.reader.c; chunk.words == nil || *f.blocks != 2 || len(blocks) < 2 || *f.reads > 3 {
-		t.Errorf("%d blocks read of %d, %d other reads, dictionary %v", *f.blocks, len(blocks), *f.reads, chunk.words)
+	if words := c.reader.words; words == nil || *f.blocks != 2 || len(blocks) < 2 || *f.reads > 3 {
+		t.Errorf("%d blocks read of %d, %d other reads, dictionary %v", *f.blocks, len(blocks), *f.reads, words)
 	}
 }
 
@@ -180,6 +180,25 @@ func TestFirstBytesAreVerified(t *testing.T) {
 	for what, err := range map[string]error{"verify": p.Verify(t.Context()), "dump": p.Dump(io.Discard)} {
 		if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Kind != damage.Magic || d.Offset != 0 {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// The sizes of all blocks add up to the bytes of the column chunks, which follow the magic.
+func TestBlockSizes(t *testing.T) {
+	files := map[string][]byte{"row groups": formattest.Rows(t, Format, nil, `"string"`, wordRows(300, 10), 1<<10).File(t, 3)}
+	for _, codec := range testCodecs {
+		files[codec] = codedFile(t, map[string][]string{optionCompression: {codec}})
+	}
+	for name, file := range files {
+		p, sum := mustOpen(t, file), int64(len(magic))
+		for _, blocks := range allBlocks(t, p) {
+			for _, b := range blocks {
+				sum += b.StoredSize
+			}
+		}
+		if chunks := p.chunks; sum != chunks[len(chunks)-1].end {
+			t.Errorf("%s: the blocks end at %d, the column chunks at %d", name, sum, chunks[len(chunks)-1].end)
 		}
 	}
 }

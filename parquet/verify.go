@@ -33,35 +33,30 @@ func (p *part) verify(ctx context.Context) error {
 	if err := found.Add(p.verifyRegions()); err != nil {
 		return err
 	}
-	lists := make([][]int, len(p.chunks)) // array columns by the leaf that has their lengths
+	lists := make([][]int, len(p.columns)) // array columns by the leaf that has their lengths
 	for col, leaf := range p.lengths {
 		if p.tree.mapping.Columns[col].Array {
 			lists[leaf] = append(lists[leaf], col)
 		}
 	}
-	places := make(map[int]placeSum)
-	for i := range p.chunks {
-		p.chunks[i].shared = false // its pages are read once
-		if p.rows == 0 {
-			break
+	for i := range p.columns {
+		p.columns[i].shared = false // its pages are read once
+	}
+	for g := range p.groups {
+		if p.groups[g].rows == 0 {
+			continue
 		}
-		v := newChunkVerifier(p, i, lists[i], places)
-		err := v.verify(ctx)
-		v.reader.close()
-		p.dropWords(&p.chunks[i])
-		if err := found.Add(err); err != nil {
-			return err
+		places := make(map[int]placeSum)
+		for i := range p.columns {
+			v := newChunkVerifier(p, p.chunk(g, i), &p.footer.RowGroups[g].Columns[i].MetaData, lists[i], places)
+			err := v.verify(ctx)
+			v.close()
+			if err := found.Add(err); err != nil {
+				return err
+			}
 		}
 	}
 	return found.Err()
-}
-
-// dropWords releases the memory of a chunk's dictionary.
-func (p *part) dropWords(c *partChunk) {
-	if c.words != nil {
-		p.memory.Release(c.words.held)
-		c.words = nil
-	}
 }
 
 // placeSum is a checksum of the levels of a place, by the leaf that was verified first.
@@ -119,11 +114,10 @@ func (k *pageCounts) add(o *pageCounts) {
 	}
 }
 
-func newChunkVerifier(p *part, i int, lists []int, places map[int]placeSum) *chunkVerifier {
-	c := &p.chunks[i]
+func newChunkVerifier(p *part, c *partChunk, meta *pq.ColumnMetaData, lists []int, places map[int]placeSum) *chunkVerifier {
 	l := c.leaf
 	v := &chunkVerifier{
-		p: p, c: c, meta: &p.footer.RowGroups[0].Columns[i].MetaData, places: places,
+		p: p, c: c, meta: meta, places: places,
 		reader: pageReader{p: p, c: c}, values: newValueVerifier(l), pages: make(map[pq.PageEncodingStats]int32),
 	}
 	v.growth.Stored = p.file.Size()
@@ -134,6 +128,7 @@ func newChunkVerifier(p *part, i int, lists []int, places map[int]placeSum) *chu
 	columns := p.tree.mapping.Columns
 	for _, col := range lists {
 		list := p.cursor(col)
+		list.turn(c.group.number)
 		list.own = false
 		v.lists = append(v.lists, list)
 	}
@@ -141,6 +136,14 @@ func newChunkVerifier(p *part, i int, lists []int, places map[int]placeSum) *chu
 		v.around = append(v.around, aroundSum{column: parent, levelPair: pairOf(&columns[parent])})
 	}
 	return v
+}
+
+// close releases the memory of the page and of the dictionary.
+func (v *chunkVerifier) close() {
+	v.reader.close()
+	if v.values.words != nil {
+		v.p.memory.Release(v.values.words.held)
+	}
 }
 
 func (v *chunkVerifier) fail(page int, kind damage.Kind, at int64, reason string, args ...any) error {
@@ -204,7 +207,7 @@ func (v *chunkVerifier) dictionary() error {
 		return err
 	}
 	v.count(page)
-	v.values.words, err = v.reader.dictionary()
+	v.values.words, err = (&pageReader{p: v.p, c: v.c}).readDictionary()
 	return err
 }
 

@@ -1,9 +1,10 @@
 """Rows of a Parquet file of several row groups.
 
-rowgroups.py ROWS.parquet ROWS
+rowgroups.py ROWS.parquet ROWS DIR
 
 Row i has the number i as id, as word null or "word" with i modulo 1,000, and as
-items i modulo 3 numbers from i modulo 100 on.
+items i modulo 3 numbers from i modulo 100 on. pyarrow writes the first rows to files
+of many row groups in DIR.
 """
 
 import sys
@@ -14,7 +15,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 
-def main(path, rows):
+def write(table, directory):
+    """Writes files with page indexes, which rowtocol needs."""
+    for i, options in enumerate([
+            dict(compression="snappy"),
+            dict(compression="zstd", use_dictionary=False, data_page_version="2.0"),
+            dict(compression={"id": "gzip", "word": "none", "items.list.element": "zstd"})]):
+        pq.write_table(table, f"{directory}/pyarrow{i}.parquet", row_group_size=700, data_page_size=2000, write_page_index=True, **options)
+
+
+def main(path, rows, directory):
     rows = int(rows)
     words = sum(1 for i in range(rows) if i % 7)
     items = sum(sum(range(i % 100, i % 100 + i % 3)) for i in range(rows))
@@ -38,6 +48,8 @@ def main(path, rows):
     sums = engine.sql(f"select count(*), sum(id), count(word), sum(list_sum(items)) from '{path}'").fetchone()
     for name, got in [("pyarrow", pyarrow), ("Polars", polars), ("DuckDB", sums)]:
         assert got == want, (name, got, want)
+
+    write(table.slice(0, 20_000), directory)
 
     for i in 0, 5, (1 << 20) - 1, 1 << 20, rows - 1:
         row = (i, f"word {i % 1000}" if i % 7 else None, list(range(i % 100, i % 100 + i % 3)))

@@ -61,11 +61,12 @@ func Rows(t testing.TB, f format.Format, chosen map[string][]string, schema stri
 	t.Helper()
 	m := Mapping(t, schema)
 	var s *shred.Shredder
+	var to *column.Buffers // of s
 	return Source{
 		Format: f, Options: Options(t, f, chosen), Schema: schema, Columns: m.Columns, BlockSize: blockSize, Rows: len(rows),
 		Fill: func(bufs *column.Buffers, row int) {
-			if row == 0 {
-				s = shred.NewShredder(m, bufs)
+			if to != bufs {
+				s, to = shred.NewShredder(m, bufs), bufs
 			}
 			if _, err := s.Row(rows[row]); err != nil {
 				t.Fatal(err)

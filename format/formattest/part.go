@@ -33,8 +33,8 @@ type Source struct {
 	Columns   []column.Column
 	BlockSize int // 0 for 64 KiB
 	Rows      int
-	// Fill appends a row to the columns. The columns need not fit the schema. All calls get
-	// the same buffers.
+	// Fill appends a row to the columns. The columns need not fit the schema. All calls for a row
+	// group get the same buffers.
 	Fill func(to *column.Buffers, row int)
 }
 
@@ -42,17 +42,24 @@ type Source struct {
 // error of the format.
 func (s *Source) Begin(t testing.TB) (format.RowGroup, *column.Buffers, error) {
 	t.Helper()
+	s.ensureDefaults(t)
+	w, err := s.Format.Writer(s.Options)
+	testenv.Must(t, err)
+	return s.begin(w.(format.ColumnWriter))
+}
+
+func (s *Source) ensureDefaults(t testing.TB) {
 	if s.Options == nil {
 		s.Options = Options(t, s.Format, nil)
 	}
 	if s.BlockSize == 0 {
 		s.BlockSize = 64 << 10
 	}
-	w, err := s.Format.Writer(s.Options)
-	testenv.Must(t, err)
-	columns := w.(format.ColumnWriter)
-	g, err := columns.NewRowGroup(s.Schema, s.Columns, s.BlockSize)
-	return g, column.NewBuffers(s.Columns, columns.Layout(), s.BlockSize), err
+}
+
+func (s *Source) begin(w format.ColumnWriter) (format.RowGroup, *column.Buffers, error) {
+	g, err := w.NewRowGroup(s.Schema, s.Columns, s.BlockSize)
+	return g, column.NewBuffers(s.Columns, w.Layout(), s.BlockSize), err
 }
 
 // Files makes the files of a part and returns their bytes by name. The name of a single file
@@ -63,19 +70,25 @@ func (s Source) Files(t testing.TB) map[string][]byte {
 	g, bufs, err := s.Begin(t)
 	testenv.Must(t, err)
 	p := &maker{t: t, group: g, bufs: bufs, spill: make([][]byte, len(s.Columns))}
-	for row := range s.Rows {
-		s.Fill(p.bufs, row)
-		p.store(p.bufs.Due(), int64(row+1))
-		p.bufs.ClearDue()
+	return p.fill(s.Fill, 0, s.Rows)
+}
+
+// File makes a file of row groups, which have about as many rows each, and returns its bytes. The
+// format is a format.MultiGroup.
+func (s Source) File(t testing.TB, groups int) (file []byte) {
+	t.Helper()
+	s.ensureDefaults(t)
+	w, err := s.Format.(format.MultiGroup).NewFile(s.Options, column.Unlimited{})
+	testenv.Must(t, err)
+	for i := range groups {
+		g, bufs, err := s.begin(w)
+		testenv.Must(t, err)
+		p := &maker{t: t, group: g, bufs: bufs, spill: make([][]byte, len(s.Columns))}
+		file = append(file, p.fill(s.Fill, s.Rows*i/groups, s.Rows*(i+1)/groups)[""]...)
 	}
-	var rest []int
-	for i := range p.bufs.Cols {
-		if p.bufs.Cols[i].FirstRow() < int64(s.Rows) {
-			rest = append(rest, i)
-		}
-	}
-	p.store(rest, int64(s.Rows))
-	return p.finish(int64(s.Rows))
+	end, err := w.End()
+	testenv.Must(t, err)
+	return append(file, (&maker{t: t}).bytes(&end)...)
 }
 
 // Write writes the files of a part to a directory and returns the path of the part: a
@@ -99,6 +112,25 @@ type maker struct {
 	group format.RowGroup
 	bufs  *column.Buffers
 	spill [][]byte
+}
+
+// fill adds rows, and returns the files of the row group.
+func (p *maker) fill(add func(to *column.Buffers, row int), from, to int) map[string][]byte {
+	p.t.Helper()
+	rows := int64(to - from)
+	for row := from; row < to; row++ {
+		add(p.bufs, row)
+		p.store(p.bufs.Due(), int64(row-from+1))
+		p.bufs.ClearDue()
+	}
+	var rest []int
+	for i := range p.bufs.Cols {
+		if p.bufs.Cols[i].FirstRow() < rows {
+			rest = append(rest, i)
+		}
+	}
+	p.store(rest, rows)
+	return p.finish(rows)
 }
 
 // store encodes the open blocks of columns.
@@ -142,22 +174,29 @@ func (p *maker) finish(rows int64) map[string][]byte {
 		p.t.Fatal(err)
 	}
 	files, size := map[string][]byte{}, int64(0)
-	for _, o := range outputs {
-		b := []byte{}
-		for _, piece := range o.Pieces {
-			if piece.Column < 0 {
-				b = append(b, piece.Literal...)
-			} else {
-				b = append(b, p.spill[piece.Column][piece.Offset:piece.Offset+piece.Length]...)
-			}
-		}
-		if int64(len(b)) != o.Size {
-			p.t.Errorf("file %q has %d bytes, its output states %d", o.Name, len(b), o.Size)
-		}
-		files[o.Name], size = b, size+o.Size
+	for i := range outputs {
+		o := &outputs[i]
+		files[o.Name], size = p.bytes(o), size+o.Size
 	}
 	if p.group.Size() != size {
 		p.t.Errorf("the row group says that it has %d bytes, its files have %d", p.group.Size(), size)
 	}
 	return files
+}
+
+// bytes returns the bytes of an output.
+func (p *maker) bytes(o *format.Output) []byte {
+	p.t.Helper()
+	b := []byte{}
+	for _, piece := range o.Pieces {
+		if piece.Column < 0 {
+			b = append(b, piece.Literal...)
+		} else {
+			b = append(b, p.spill[piece.Column][piece.Offset:piece.Offset+piece.Length]...)
+		}
+	}
+	if int64(len(b)) != o.Size {
+		p.t.Errorf("file %q has %d bytes, its output states %d", o.Name, len(b), o.Size)
+	}
+	return b
 }
