@@ -2,15 +2,15 @@ package parquet
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/intern"
 )
 
-// tree is the Parquet schema of rows with an Avro schema. It is read-only.
+// tree is the Parquet schema of rows with an Avro schema. It is immutable.
 type tree struct {
 	schema  string // the Avro schema
 	mapping *shred.Mapping
@@ -42,20 +42,19 @@ type leaf struct {
 	presence bool
 }
 
-// lastTree is the last tree that buildTree returned. Most files of a process have the same schema,
-// and a tree of a thousand columns takes as long as a million values.
-var lastTree atomic.Pointer[tree]
+// treeKey is what a tree depends on.
+type treeKey struct {
+	schema string
+	stored times
+}
 
-// newTree returns the Parquet schema for an Avro schema. Several files may share the result.
+// trees has the trees that are in use. Most files of a process have the same one, and a tree of a
+// thousand columns takes as long to make as a million values to read.
+var trees intern.Values[treeKey, tree]
+
+// newTree returns the Parquet schema for an Avro schema. Several files may share it.
 func newTree(schema string, stored times) (*tree, error) {
-	if t := lastTree.Load(); t != nil && t.schema == schema && t.times == stored {
-		return t, nil
-	}
-	t, err := buildTree(schema, stored)
-	if err == nil {
-		lastTree.Store(t)
-	}
-	return t, err
+	return trees.Get(treeKey{schema, stored}, func() (*tree, error) { return buildTree(schema, stored) })
 }
 
 func buildTree(schema string, stored times) (*tree, error) {

@@ -223,3 +223,15 @@ func TestFooterChecksum(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// Parts with the same schema share its tree, unless their times are stored otherwise.
+func TestTreesAreShared(t *testing.T) {
+	file := smallFile(t, "none")
+	a, b := mustOpen(t, file), mustOpen(t, file)
+	if a.tree != b.tree {
+		t.Error("each part has its own tree")
+	}
+	if other, err := newTree(a.schema, timesSpark); err != nil || other == a.tree || other.times != timesSpark {
+		t.Errorf("times make no difference: %v", err)
+	}
+}

@@ -6,11 +6,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/twmb/avro"
 
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/intern"
 )
 
 // Kind is the kind of an Avro type.
@@ -152,24 +152,18 @@ func (s *Schema) Canonical() string { return s.canonical }
 // reject the schema.
 func (s *Schema) Warnings() []string { return s.warnings }
 
-// ParseSchema parses the JSON text of an Avro schema. It accepts defects that do not change
-// the meaning of rows: names and enum symbols may have any characters, and defaults may be
-// wrong (see Warnings). The error is a *damage.Error of kind damage.Schema, or
-// damage.Unsupported for a schema beyond the limits of size and nesting.
+// ParseSchema parses the JSON text of an Avro schema. While a schema is in use, all calls with its
+// text return that schema. ParseSchema accepts defects that do not change the meaning of rows:
+// names and enum symbols may have any characters, and defaults may be wrong (see Warnings).
+// The error is a *damage.Error of kind damage.Schema, or damage.Unsupported for a schema beyond
+// the limits of size and nesting.
 func ParseSchema(text string) (*Schema, error) {
-	if s := lastSchema.Load(); s != nil && s.text == text {
-		return s, nil
-	}
-	s, err := parseSchema(text)
-	if err == nil {
-		lastSchema.Store(s)
-	}
-	return s, err
+	return schemas.Get(text, func() (*Schema, error) { return parseSchema(text) })
 }
 
-// lastSchema is the last schema that was parsed. The parts of a program parse the schema of the
-// same rows one after another.
-var lastSchema atomic.Pointer[Schema]
+// schemas has the schemas that are in use, by their texts. All files of a dataset have the same
+// text, and to parse it takes as long as to read a column of thousands of rows.
+var schemas intern.Values[string, Schema]
 
 func parseSchema(text string) (*Schema, error) {
 	raw, err := decodeJSON(text)

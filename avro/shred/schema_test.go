@@ -288,3 +288,13 @@ func TestNodeProperties(t *testing.T) {
 		t.Errorf("fixed is %+v", f)
 	}
 }
+
+// The files of a dataset share their schema.
+func TestSchemasAreShared(t *testing.T) {
+	const text = `{"type":"enum","name":"Shared","symbols":["A"]}`
+	a, err := ParseSchema(text)
+	testenv.Must(t, err)
+	if b, err := ParseSchema(text); a != b || b.JSON() != text {
+		t.Errorf("the schema was parsed again: %v", err)
+	}
+}

@@ -91,6 +91,9 @@ func (z *sizer) connect(n *Node, depth int) bool {
 	z.stack = append(z.stack, n)
 	loop := false
 	for c := range n.children {
+		if c.Kind.Simple() {
+			continue // it has no parts, and so it is on no cycle
+		}
 		loop = loop || c == n
 		if _, seen := z.order[c]; !seen {
 			if !z.connect(c, depth+1) {
