@@ -3,6 +3,7 @@ package parquet
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func TestThriftErrors(t *testing.T) {
 		}
 	}
 	most := strings.Repeat("\x19", 16) + "\x03\x00"
-	if n, err := walkDocument("f", 0, []byte(most), nil, nil); n != len(most) || err != nil {
+	if n, _, err := walkDocument("f", 0, []byte(most), nil, nil); n != len(most) || err != nil {
 		t.Errorf("%d of %d bytes, %v", n, len(most), err)
 	}
 }
@@ -49,7 +50,7 @@ func TestThriftItems(t *testing.T) {
 	doc := "\x15\x02" + "\x18\x02ab" + "\x11" + "\x17\x00\x00\x00\x00\x00\x00\xf0\x3f" + "\x19\x21\x01\x02" + "\x1c\x13\xff\x00" + "\x06\xc8\x01\x07" + "\x00"
 	var got []string
 	at := 0
-	n, err := walkDocument("f", 0, []byte(doc+"rest"), nil, func(i thriftItem) {
+	n, _, err := walkDocument("f", 0, []byte(doc+"rest"), nil, func(i thriftItem) {
 		if i.from != at {
 			t.Errorf("an item at %d, want %d", i.from, at)
 		}
@@ -83,17 +84,24 @@ func TestDumpOfDamagedIndex(t *testing.T) {
 	}
 }
 
-// TestDocumentMemory checks that no memory is reserved for lists of a document that is refused.
+// TestDocumentMemory checks that the memory of a document includes that of its lists.
 func TestDocumentMemory(t *testing.T) {
 	m := pq.OffsetIndex{PageLocations: make([]pq.PageLocation, 100)}
 	b, err := marshal(&m)
 	testenv.Must(t, err)
 	typ := reflect.TypeOf(m)
 	least := int64(typ.Size()) + int64(len(b))
-	if got, want := documentMemory(b, typ), least+100*int64(reflect.TypeFor[pq.PageLocation]().Size()); got < want || got > 2*want {
+	_, got, err := walkDocument("f", 0, b, typ, nil)
+	testenv.Must(t, err)
+	if want := least + 100*int64(reflect.TypeFor[pq.PageLocation]().Size()); got < want || got > 2*want {
 		t.Error(got, want)
 	}
-	if got := documentMemory(b[:len(b)-1], typ); got != least-1 {
-		t.Error(got, least-1)
-	}
+}
+
+// An index fills the bytes that the footer gives it.
+func TestBytesAfterDocuments(t *testing.T) {
+	w := newRewriter(t, smallFile(t, "none"), rand.New(rand.NewPCG(1, 1)))
+	w.footer = func(m *pq.FileMetaData) { m.RowGroups[0].Columns[idLeaf].OffsetIndexLength++ }
+	_, err := mustOpen(t, w.file()).Blocks(0)
+	wantDamage(t, "an index", err, damage.Trailing, "1 bytes after a document")
 }

@@ -125,7 +125,7 @@ func (d *dumper) document(s section, t reflect.Type) {
 
 // items dumps the fields of a document that begins at d.At.
 func (d *dumper) items(b []byte, t reflect.Type) {
-	_, err := walkDocument(d.p.file.Name(), d.At, b, t, func(i thriftItem) { d.Claim(int64(i.to-i.from), "%s", i.label()) })
+	_, _, err := walkDocument(d.p.file.Name(), d.At, b, t, func(i thriftItem) { d.Claim(int64(i.to-i.from), "%s", i.label()) })
 	d.Damaged(err)
 }
 

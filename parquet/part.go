@@ -218,15 +218,18 @@ func (p *part) parseFooter(b []byte, reserved *column.Reservation) (*pq.FileMeta
 
 // unmarshal reads a document that must fill b. It reserves the memory that the document needs.
 func (p *part) unmarshal(at int64, b []byte, v any, reserved *column.Reservation) error {
-	if err := reserved.Reserve(documentMemory(b, reflect.TypeOf(v).Elem())); err != nil {
-		return fmt.Errorf("%s: a document of %d bytes at offset %d: %w", p.file.Name(), len(b), at, err)
-	}
-	n, err := unmarshal(p.file.Name(), at, b, v)
+	n, memory, err := walkDocument(p.file.Name(), at, b, reflect.TypeOf(v).Elem(), nil)
 	//guard: rejects bytes after a document
 	if err == nil && n != len(b) {
 		err = damage.New(damage.Trailing, p.file.Name(), at+int64(n), "%d bytes after a document", len(b)-n)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if err := reserved.Reserve(memory); err != nil {
+		return fmt.Errorf("%s: a document of %d bytes at offset %d: %w", p.file.Name(), len(b), at, err)
+	}
+	return decodeDocument(p.file.Name(), at, b, v)
 }
 
 // readMetadata keeps the metadata, and finds the schema of the rows, and how times are stored.

@@ -33,6 +33,7 @@ type thriftWalk struct {
 	b       []byte
 	at      int
 	structs int              // number of structures in lists
+	memory  int64            // that the items whose types are known take once they are decoded, about
 	visit   func(thriftItem) // may be nil
 }
 
@@ -170,8 +171,9 @@ func (w *thriftWalk) list(list *thriftItem) error {
 	}
 	list.number = int64(n)
 	w.found(list)
+	var item thriftItem // one for all, because it is on the heap
 	for i := range int(n) {
-		item := thriftItem{from: w.at, depth: list.depth + 1, kind: kind, typ: list.typ, index: i}
+		item = thriftItem{from: w.at, depth: list.depth + 1, kind: kind, typ: list.typ, index: i}
 		if err := w.item(&item); err != nil {
 			return err
 		}
@@ -181,6 +183,14 @@ func (w *thriftWalk) list(list *thriftItem) error {
 
 // found ends an item, or the header of one.
 func (w *thriftWalk) found(item *thriftItem) {
+	if item.typ != nil {
+		switch item.kind {
+		case thriftList, thriftSet:
+			w.memory += item.number * int64(item.typ.Size())
+		case thriftStruct:
+			w.memory += 16 // if it is a member of a union
+		}
+	}
 	if w.visit != nil {
 		item.to = w.at
 		w.visit(*item)
