@@ -16,7 +16,7 @@ import (
 
 // addStream adds a stream of an Avro file without reading from it.
 func (l *Listing) addStream(name string, r io.Reader) {
-	rows := &avroRows{name: name, in: counted{stream: r}, memory: l.memory.NewHeap()}
+	rows := &avroBlocks{name: name, in: counted{stream: r}, memory: l.memory.NewHeap()}
 	l.Sets = append(l.Sets, Set{Path: name})
 	l.Parts = append(l.Parts, Part{Name: name, Rows: -1, Set: len(l.Sets) - 1, Output: -1, avro: true, stream: rows})
 }
@@ -76,8 +76,8 @@ func (d *Dataset) addAvro(i int, p *Part, h *ocf.Header) error {
 	return d.addMapping(p.Name, i, m)
 }
 
-// openRows opens the rows of an Avro file for one query.
-func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
+// openBlocks opens the blocks of an Avro file for one query.
+func (l *Listing) openBlocks(ctx context.Context, p *Part) (*avroBlocks, error) {
 	if s := p.stream; s != nil {
 		//guard: refuses a second query over the same source
 		if s.taken.Swap(true) {
@@ -89,7 +89,7 @@ func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &avroRows{name: p.Name, in: counted{file: f}, file: f, memory: l.memory.NewHeap()}
+	r := &avroBlocks{name: p.Name, in: counted{file: f}, file: f, memory: l.memory.NewHeap()}
 	if r.reader, err = ocf.NewReader(&r.in, f.Size(), r.name, format.DefaultMaxBlock, r.memory); err != nil {
 		r.close()
 		return nil, err
@@ -97,19 +97,10 @@ func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
 	return r, nil
 }
 
-// makeParts starts to make parts of the rows of an Avro file in a section.
-func (d *Dataset) makeParts(ctx context.Context, s *section, p *Part) (*chunks, error) {
-	rows, err := d.list.openRows(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return newChunks(p.Name, s.files, d.list, rows, d.constants(s, p))
-}
-
 // countRows returns the number of rows of an Avro file. It reads only the heads of its
 // blocks.
 func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int64, err error) {
-	r, err := l.openRows(ctx, p)
+	r, err := l.openBlocks(ctx, p)
 	if err != nil {
 		return 0, err
 	}
@@ -123,8 +114,8 @@ func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int
 	return rows, err
 }
 
-// avroRows are the rows of an Avro file or of a stream. It is a rowSource.
-type avroRows struct {
+// avroBlocks are the stored blocks of an Avro file or of a stream, in order.
+type avroBlocks struct {
 	name   string
 	in     counted
 	file   store.File // nil for a stream
@@ -133,15 +124,13 @@ type avroRows struct {
 	taken  atomic.Bool
 	given  int64 // bytes that bytesRead reported
 
-	block ocf.Block
-	rows  []byte // rows of the block
-	at    int    // offset of the next row in rows
-	left  int64  // number of rows of the block from at on
-	items int64  // number of items without bytes in earlier rows
+	row    int64         // number of the next block's first row
+	size   int64         // stored bytes of the last group of blocks
+	growth damage.Growth // rows that the blocks state
 }
 
 // header reads the header of a stream, once.
-func (a *avroRows) header() (_ *ocf.Header, err error) {
+func (a *avroBlocks) header() (_ *ocf.Header, err error) {
 	if a.reader == nil {
 		if a.reader, err = ocf.NewStreamReader(&a.in, a.name, format.DefaultMaxBlock, a.memory); err != nil {
 			return nil, err
@@ -150,76 +139,45 @@ func (a *avroRows) header() (_ *ocf.Header, err error) {
 	return a.reader.Header(), nil
 }
 
-func (a *avroRows) skip(ctx context.Context, most int64) (rows int64, err error) {
-	if a.left > 0 {
-		return 0, nil
+// skip passes over the next blocks that together have at most most rows, and returns their
+// number of rows. At the end of the file it returns io.EOF.
+func (a *avroBlocks) skip(ctx context.Context, most int64) (rows int64, err error) {
+	rows, more, err := a.reader.Skip(ctx, most)
+	a.row += rows
+	if err == nil && !more {
+		err = io.EOF
 	}
-	rows, _, err = a.reader.Skip(ctx, most)
 	return rows, err
 }
 
-func (a *avroRows) fill(ctx context.Context, c *chunk) error {
-	items := c.shredder.EmptyItems()
-	defer func() { a.items += c.shredder.EmptyItems() - items }()
-	for !c.full() {
-		if a.left == 0 {
-			if err := a.next(ctx); err != nil {
-				return err
-			}
-		}
-		if err := a.reader.Grow(a.items); err != nil {
-			return err
-		}
-		a.items = 0
-		c.mark()
-		at, left := a.at, a.left
-		err := a.add(c)
+// read reads the next blocks, which together have at least a number of rows, unless they have many
+// bytes. The blocks before an error are returned with it.
+func (a *avroBlocks) read(ctx context.Context, memory *budget.Heap, rows int64) (p rangePart, err error) {
+	p.first, p.codec = a.row, a.reader.Header().Codec
+	a.size = min(max(2*a.size, firstBlocks), mostBlocks)
+	for size := int64(0); size < a.size && p.rows < rows; {
+		b, err := a.reader.Stored(ctx, memory)
 		if err != nil {
-			if c.refused == nil {
-				c.back()
-				a.at, a.left = at, left-a.left // only the sound rows
-				_ = a.add(c)
-			}
-			return err
+			return p, err
 		}
-	}
-	return nil
-}
-
-// add adds the remaining rows of the block until the chunk is full.
-func (a *avroRows) add(c *chunk) error {
-	for a.left > 0 && !c.full() {
-		n, err := c.add(a.rows[a.at:])
-		if err != nil {
-			return a.block.InRow(err, a.name, a.block.Rows-a.left, a.at)
+		size += b.Range().Len()
+		a.growth.Stored += b.Range().Len()
+		a.growth.Rows += min(b.Rows, math.MaxInt64-a.growth.Rows)
+		if err := a.growth.Check(a.name, b.Offset); err != nil {
+			return p, err
 		}
-		a.at += n
-		a.left--
+		p.blocks, p.rows, a.row = append(p.blocks, b), p.rows+b.Rows, a.row+b.Rows
 	}
-	//guard: rejects rows that the block does not count
-	if rest := len(a.rows) - a.at; a.left == 0 && rest > 0 {
-		return damage.New(damage.Count, a.name, a.block.Offset, "%d bytes left after the block's %d rows", rest, a.block.Rows)
-	}
-	return nil
+	return p, nil
 }
 
-// next moves to the next block.
-func (a *avroRows) next(ctx context.Context) error {
-	b, rows, err := a.reader.Next(ctx)
-	if err != nil {
-		return err
-	}
-	a.block, a.rows, a.at, a.left = *b, rows, 0, b.Rows
-	return nil
-}
-
-func (a *avroRows) bytesRead() int64 {
+func (a *avroBlocks) bytesRead() int64 {
 	n := a.in.bytes - a.given
 	a.given = a.in.bytes
 	return n
 }
 
-func (a *avroRows) close() {
+func (a *avroBlocks) close() {
 	if a.file != nil {
 		_ = a.file.Close() // only read
 	}

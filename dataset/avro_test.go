@@ -64,7 +64,7 @@ func TestAvroRows(t *testing.T) {
 		if memory != nil && memory.Available() != memory.Size() {
 			t.Errorf("%d bytes are still reserved", memory.Size()-memory.Available())
 		}
-		s, err := d.Count(t.Context(), "")
+		s, err := d.Count(t.Context(), dataset.Query{})
 		if err != nil || s.Rows != 3000 {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -123,13 +123,13 @@ func TestAvroWithoutBytes(t *testing.T) {
 	if _, err := s.Next(nil); !errors.As(err, new(*damage.Error)) || !strings.Contains(err.Error(), "9223372036854775807 rows of 0 bytes") {
 		t.Error(err)
 	}
-	if _, err := d.Count(t.Context(), ""); !errors.As(err, new(*damage.Error)) {
+	if _, err := d.Count(t.Context(), dataset.Query{}); !errors.As(err, new(*damage.Error)) {
 		t.Error(err)
 	}
 	open(math.MaxInt64)
 	d, err = dataset.Open(t.Context(), locations(store.Local(), name, name), dataset.Options{Formats: formats})
 	testenv.Must(t, err)
-	if s, err := d.Count(t.Context(), ""); !errors.As(err, new(*damage.Error)) {
+	if s, err := d.Count(t.Context(), dataset.Query{}); !errors.As(err, new(*damage.Error)) {
 		t.Errorf("%d rows, %v", s.Rows, err)
 	}
 }

@@ -48,41 +48,46 @@ type chunks struct {
 	source rowSource
 	chunk  *chunk
 	keys   []*constant
-	rows   int64 // number of rows before the next part
+	rows   int64 // number of the next part's first row
 	err    error // error that follows the rows of the last part
 }
 
-// newChunks returns chunks of a source, which it closes after an error.
-func newChunks(name string, m *shred.Mapping, l *Listing, source rowSource, keys []*constant) (*chunks, error) {
+// newChunks returns chunks of a source, which it closes after an error. first is the number of
+// the source's first row.
+func newChunks(name string, m *shred.Mapping, l *Listing, first int64, source rowSource, keys []*constant) (*chunks, error) {
 	c, err := newChunk(name, m, l.Formats, l.memory)
 	if err != nil {
 		source.close()
 		return nil, err
 	}
-	return &chunks{source: source, chunk: c, keys: keys}, nil
+	return &chunks{source: source, chunk: c, keys: keys, rows: first}, nil
 }
 
-func (m *chunks) next(ctx context.Context, skip, most int64, read *Stats) (p *queryPart, passed int64, err error) {
+// next returns the next rows as a part. It passes over rows before from as far as the source can
+// without decoding them, and reads no row from to on. It returns io.EOF after the last row.
+func (m *chunks) next(ctx context.Context, from, to int64, read *Stats) (*queryPart, error) {
 	defer func() { read.BytesRead += m.source.bytesRead() }()
-	if m.err == nil && skip > 0 {
-		passed, m.err = m.source.skip(ctx, skip)
+	if m.err == nil && from > m.rows {
+		var passed int64
+		passed, m.err = m.source.skip(ctx, from-m.rows)
 		m.rows += passed
 	}
 	if m.err != nil {
-		return nil, passed, m.err
+		return nil, m.err
 	}
 	c := m.chunk
-	c.start(min(skip-passed, math.MaxInt64-most) + most)
+	c.start(to - m.rows)
 	if m.err = m.source.fill(ctx, c); c.rows == 0 {
-		return nil, passed, m.err
+		return nil, m.err
 	}
-	if p, err = c.part(m.rows); err != nil {
+	p, err := c.part(m.rows)
+	if err != nil {
 		m.err = err
-		return nil, passed, err
+		return nil, err
 	}
 	p.keys = m.keys
 	m.rows += c.rows
-	return p, passed, nil
+	return p, nil
 }
 
 func (m *chunks) close() {

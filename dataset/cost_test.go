@@ -210,7 +210,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		d := archive(t, f, 40_000)
 		for _, where := range []string{"", "score > 5", `subject contains "re" || score < 0`} {
-			b, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"score", "received.date", "from"}, Where: where, Limit: -1, BatchRows: 500})
+			b, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"score", "received.date", "from"}, Where: where, Limit: -1, BatchRows: 250})
 			testenv.Must(t, err)
 			defer b.Close()
 			for range 12 {

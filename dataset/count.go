@@ -5,56 +5,61 @@ import (
 	"io"
 	"math"
 
-	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// Count returns, in Stats.Rows, the number of rows for which a condition holds. If the
-// condition is empty, it counts all rows. Their number is in manifests and headers, and
-// for Avro files in the heads of blocks.
-func (d *Dataset) Count(ctx context.Context, condition string) (Stats, error) {
-	s, err := d.newSelection(ctx, Query{Where: condition, Limit: -1}, func(*selection) (*shred.Schema, error) {
-		return d.Schema(), nil // the schema does not matter
-	})
+// Count returns, in Stats.Rows, the number of rows for which the condition of a query holds. Other
+// fields of the query than Where and Workers are ignored. Without a condition, Count counts all
+// rows. Their number is in manifests and headers, and for Avro files in the heads of blocks.
+func (d *Dataset) Count(ctx context.Context, q Query) (Stats, error) {
+	p, err := d.newPlan(Query{Where: q.Where, Limit: -1, Workers: q.Workers})
 	if err != nil {
 		return Stats{}, err
 	}
-	defer s.end()
-	if s.where == nil {
-		return d.countAll(ctx, s.stats)
+	if q.Where == "" {
+		return d.countAll(ctx, p.Totals())
 	}
+	for _, s := range p.sections {
+		s.columns = nil // only the columns of the condition are read
+		s.count()
+	}
+	counts := newResults(ctx, p, func(ctx context.Context) resultMaker[int64] { return &counter{newReader(ctx, p)} })
+	defer counts.Close()
 	for err == nil {
-		s.chooseNone()
-		err = s.count()
-		if err == nil {
-			err = s.follow()
-		}
+		_, err = counts.Next()
 	}
 	if err == io.EOF {
 		err = nil
 	}
-	return s.stats, err
+	return counts.Stats(), err
 }
 
-// chooseNone drops all columns except the columns of the condition.
-func (s *selection) chooseNone() {
-	s.columns = nil
-	clear(s.reread)
-	s.inFiles = s.countInFiles()
-}
+// counter counts the rows of ranges. It is a resultMaker.
+type counter struct{ *reader }
 
-// count counts the rows of the section.
-func (s *selection) count() error {
+func (c *counter) make(rows *rowRange, emit func(result[int64]) error) error {
+	if _, err := c.begin(rows); err != nil {
+		return err
+	}
+	n := int64(0)
 	for {
-		found, err := s.next()
-		s.stats.Rows += count(found)
+		found, err := c.next()
+		n += count(found)
 		if err == io.EOF {
-			return nil
+			break
 		}
 		if err != nil {
 			return err
 		}
 	}
+	stats := c.takeStats()
+	stats.Rows = n
+	return emit(result[int64]{n, stats, place{len(rows.parts), 0}})
+}
+
+func (c *counter) close() Stats {
+	c.reader.close()
+	return c.figures()
 }
 
 func (d *Dataset) countAll(ctx context.Context, s Stats) (Stats, error) {

@@ -1,45 +1,52 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"io"
 
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// filter finds the rows of a part for which a condition holds.
+// filter finds the rows of a part for which a condition holds. It belongs to one goroutine.
 type filter struct {
-	selection *selection
-	columns   *columns
-	spans     []span // rows that were not evaluated yet and may match
-	match     []bool // per row that was evaluated last, whether the condition holds
-	found     []span // rows that were evaluated last and match
+	part    *queryPart
+	where   *where.Predicate
+	columns *columns
+	allowed []span // rows of the part that its statistics do not exclude
+	spans   []span // rows that were not evaluated yet and may match
+	match   []bool // per row that was evaluated last, whether the condition holds
+	found   []span // rows that were evaluated last and match
 }
 
-func newFilter(s *selection) (*filter, error) {
-	c := newColumns(s.section.mapping.Columns, s.where.Columns(), vectorMemory{heap: s.file.memory})
-	if err := c.bind(s.file); errors.As(err, new(*budget.Error)) {
-		return nil, in(s.file.name, err)
+func newFilter(p *where.Predicate, all []column.Column, q *queryPart) (*filter, error) {
+	c := newColumns(all, p.Columns(), vectorMemory{heap: q.memory})
+	if err := c.bind(q); errors.As(err, new(*budget.Error)) {
+		return nil, in(q.name, err)
 	} else if err != nil {
 		return nil, err
 	}
-	spans, err := prune(s.where, s.file, s.rest)
+	allowed, err := prune(p, q, []span{{0, q.Rows()}})
 	if err != nil {
 		return nil, err
 	}
-	return &filter{selection: s, columns: c, spans: spans, match: make([]bool, defaultBatchRows)}, nil
+	return &filter{part: q, where: p, columns: c, allowed: allowed, match: make([]bool, defaultBatchRows)}, nil
 }
+
+// begin starts with the rows of spans, which follow those of the last call.
+func (f *filter) begin(spans []span) { f.spans = intersect(f.allowed, spans) }
 
 // next evaluates the next rows, and returns those for which the condition holds, at least
 // one. The spans are valid until the next call.
-func (f *filter) next() ([]span, error) {
+func (f *filter) next(ctx context.Context) ([]span, error) {
 	for f.found = f.found[:0]; len(f.found) == 0; {
 		if len(f.spans) == 0 {
 			return nil, io.EOF
 		}
-		if err := f.selection.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err := f.evaluate(); err != nil {
@@ -51,7 +58,7 @@ func (f *filter) next() ([]span, error) {
 
 // evaluate evaluates more rows.
 func (f *filter) evaluate() error {
-	f.selection.file.forget()
+	f.part.forget()
 	f.columns.reset()
 	first := f.spans[0].from
 	n, err := f.columns.read(f.spans[:1], len(f.match))
@@ -60,7 +67,7 @@ func (f *filter) evaluate() error {
 	}
 	f.spans = after(f.spans, int64(n))
 	match := f.match[:n]
-	f.selection.where.Eval(f.columns.vectors, match)
+	f.where.Eval(f.columns.vectors, match)
 	for i := 0; i < n; i++ {
 		if !match[i] {
 			continue
@@ -104,31 +111,4 @@ func allowed(d *where.Demand, blocks []format.Block) (spans []span) {
 		spans = appendSpan(spans, span{k.FirstRow, k.FirstRow + k.Rows})
 	}
 	return spans
-}
-
-// appendSpan appends rows after those of spans. Rows that follow the last ones make its span longer.
-func appendSpan(spans []span, s span) []span {
-	if s.from == s.to {
-		return spans
-	}
-	if n := len(spans) - 1; n >= 0 && spans[n].to == s.from {
-		spans[n].to = s.to
-		return spans
-	}
-	return append(spans, s)
-}
-
-// intersect returns the rows that are in both a and b, which ascend.
-func intersect(a, b []span) (both []span) {
-	for len(a) > 0 && len(b) > 0 {
-		if s := (span{max(a[0].from, b[0].from), min(a[0].to, b[0].to)}); s.from < s.to {
-			both = append(both, s)
-		}
-		if a[0].to < b[0].to {
-			a = a[1:]
-		} else {
-			b = b[1:]
-		}
-	}
-	return both
 }

@@ -166,7 +166,7 @@ func list(t testing.TB, st store.Store, path string, o dataset.Options) *dataset
 // totalRows returns the number of rows of a dataset.
 func totalRows(t testing.TB, d *dataset.Dataset) int64 {
 	t.Helper()
-	s, err := d.Count(t.Context(), "")
+	s, err := d.Count(t.Context(), dataset.Query{})
 	testenv.Must(t, err)
 	return s.Rows
 }

@@ -20,19 +20,3 @@ func (d *Dataset) checkOnly(only map[int][]int64) error {
 	}
 	return nil
 }
-
-// candidates returns the rows of the open part that the query examines.
-func (s *selection) candidates() []span {
-	if s.query.Only == nil {
-		return []span{{0, s.file.Rows()}}
-	}
-	var spans []span
-	for _, row := range s.query.Only[s.part] {
-		if n := len(spans) - 1; n >= 0 && spans[n].to == row {
-			spans[n].to++
-		} else {
-			spans = append(spans, span{row, row + 1})
-		}
-	}
-	return spans
-}

@@ -33,7 +33,7 @@ type Part struct {
 
 	format format.Format // nil if it is not known before the file is read
 	avro   bool          // the part is known to be an Avro file
-	stream *avroRows     // rows of a stream, which one query can read; nil for a file
+	stream *avroBlocks   // blocks of a stream, which one query can read; nil for a file
 }
 
 // File is a file of a part.

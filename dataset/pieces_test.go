@@ -110,8 +110,8 @@ func (s *slowFile) count(off int64) (n int, bytes int64) {
 	return n, bytes
 }
 
-// reader reads a column block by block.
-type reader struct {
+// columnReader reads a column block by block.
+type columnReader struct {
 	t        *testing.T
 	a        *ahead
 	in       *file
@@ -120,7 +120,7 @@ type reader struct {
 }
 
 // next reads the next block.
-func (r *reader) next() {
+func (r *columnReader) next() {
 	r.t.Helper()
 	if err := r.try(); err != nil {
 		r.t.Fatalf("column %d at %d: %v", r.col, r.off, err)
@@ -128,7 +128,7 @@ func (r *reader) next() {
 }
 
 // try reads the next block and checks the bytes that were read.
-func (r *reader) try() error {
+func (r *columnReader) try() error {
 	r.t.Helper()
 	p := make([]byte, min(testBlock, r.end-r.off))
 	n, err := r.a.readBlock(r.in, r.col, p, r.off, r.end)
@@ -143,7 +143,7 @@ func (r *reader) try() error {
 }
 
 // track returns the state of the column, an empty one at its end.
-func (r *reader) track() *track {
+func (r *columnReader) track() *track {
 	if t := r.a.tracks[columnID{r.in, r.col}]; t != nil {
 		return t
 	}
@@ -152,7 +152,7 @@ func (r *reader) track() *track {
 
 // toBackground reads blocks until a piece is read in the background, and returns
 // the end of that piece.
-func (r *reader) toBackground() int64 {
+func (r *columnReader) toBackground() int64 {
 	r.t.Helper()
 	for range 100 {
 		r.next()
@@ -165,12 +165,12 @@ func (r *reader) toBackground() int64 {
 	return 0
 }
 
-// A piece is read while the one before it is consumed. A reader that needs it waits
+// A piece is read while the one before it is consumed. A columnReader that needs it waits
 // for it. The first one or two blocks cause at most a small piece.
 func TestPiecesOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlowFile()
-		r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1000, 20 << 20}
+		r := &columnReader{t, newAhead(nil, aheadBytes), in, 0, 1000, 20 << 20}
 		r.next()
 		r.next()
 		if want := []span{{1000, 1000 + testBlock}, {1000 + testBlock, 1000 + 3*testBlock}}; !slices.Equal(s.reads, want) {
@@ -218,7 +218,7 @@ func TestPiecesOverlap(t *testing.T) {
 	})
 }
 
-// The error of a read in the background is returned to the reader of these bytes,
+// The error of a read in the background is returned to the columnReader of these bytes,
 // without another read. Bytes before it are returned, and later reads succeed.
 func TestPieceFails(t *testing.T) {
 	failure := errors.New("it failed")
@@ -226,7 +226,7 @@ func TestPieceFails(t *testing.T) {
 		for reason, want := range map[error]error{failure: failure, nil: io.ErrUnexpectedEOF, io.EOF: io.EOF} {
 			synctest.Test(t, func(t *testing.T) {
 				s, in := newSlowFile()
-				r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1, 20 << 20}
+				r := &columnReader{t, newAhead(nil, aheadBytes), in, 0, 1, 20 << 20}
 				bad := r.toBackground()
 				s.fails = func(off int64) (int, error, bool) { return got, reason, off == bad }
 				for r.off+testBlock <= bad+int64(got) {
@@ -248,12 +248,12 @@ func TestPieceFails(t *testing.T) {
 	}
 }
 
-// A reader that seeks does not wait for a piece that was begun. The piece's memory is
+// A columnReader that seeks does not wait for a piece that was begun. The piece's memory is
 // not reused before its read has ended.
 func TestPieceIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlowFile()
-		r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1, 60 << 20}
+		r := &columnReader{t, newAhead(nil, aheadBytes), in, 0, 1, 60 << 20}
 		held := r.toBackground()
 		s.hold(func(off int64) bool { return off == held })
 		for s.waiting() == 0 {
@@ -284,10 +284,10 @@ func TestPlacesInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlowFile()
 		a := newAhead(nil, aheadBytes)
-		var all []*reader
+		var all []*columnReader
 		held := map[int64]bool{}
 		for col := range 2 * aheadReads {
-			r := &reader{t, a, in, col, int64(col)<<30 + 1, int64(col)<<30 + 12<<20}
+			r := &columnReader{t, a, in, col, int64(col)<<30 + 1, int64(col)<<30 + 12<<20}
 			all, held[r.toBackground()] = append(all, r), col < aheadReads
 		}
 		s.hold(func(off int64) bool { return held[off] })
@@ -340,10 +340,10 @@ func testBound(t *testing.T, columns, size, wanted, turn, total, least int) {
 	_, in := newSlowFile()
 	a := newAhead(nil, aheadBytes)
 	a.wanted = wanted
-	var all []*reader
+	var all []*columnReader
 	for col := range columns {
 		at := int64(col)<<30 + 1
-		all = append(all, &reader{t, a, in, col, at, at + int64(total)})
+		all = append(all, &columnReader{t, a, in, col, at, at + int64(total)})
 	}
 	largest, most := make([]int, columns), int64(0)
 	for range (size + turn*testBlock - 1) / (turn * testBlock) {

@@ -2,61 +2,106 @@ package dataset
 
 import (
 	"context"
+	"math"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// resolvedBatches reads rows, resolves them to the schema of a query, and makes columns
-// of them.
-func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error) {
-	m, err := shred.Map(q.Schema, shred.Options{RecursiveBytes: true, Memory: d.list.memory.NewHeap()})
-	if err != nil {
-		return nil, in(d.list.Path, err)
-	}
-	scan, err := d.Scan(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	made, err := newChunks(d.list.Path, m, d.list, &scanRows{scan: scan}, nil)
-	if err != nil {
-		return nil, err
-	}
-	// The rows are read as the only part of a dataset of their own.
-	list := *d.list
-	list.Parts = []Part{{Name: list.Path}}
-	resolved := &Dataset{list: &list, rows: -1, sections: []*section{{name: d.list.Path, schema: q.Schema.JSON(), files: m, mapping: m}}}
-	rows, err := resolved.newSelection(ctx, Query{Limit: -1, Copies: q.Copies}, ownSchema)
-	if err != nil {
-		made.close()
-		return nil, err
-	}
-	rows.part, rows.made = 0, made
-	b, err := newBatches(rows, q)
-	if err != nil {
-		made.close()
-		return nil, err
-	}
-	b.scan = scan
-	return b, nil
+// resolvedReader reads rows, resolves them to the schema of a query, and makes columns of them.
+// It is a spanReader.
+type resolvedReader struct {
+	rows    *rowReader
+	mapping *shred.Mapping
+	made    *chunks
+	source  *resolvedRows
+	file    *queryPart
 }
 
-// scanRows are the rows of a scan. It is a rowSource.
-type scanRows struct {
-	scan  *Scan
-	row   []byte
-	given int64 // bytes that bytesRead reported
+func newResolvedReader(ctx context.Context, p *Plan, m *shred.Mapping) *resolvedReader {
+	r := &resolvedReader{rows: newRowReader(ctx, p), mapping: m}
+	r.source = &resolvedRows{rows: r.rows}
+	return r
 }
 
-func (r *scanRows) skip(context.Context, int64) (int64, error) { return 0, nil }
+func (r *resolvedReader) begin(rows *rowRange) (moved bool, err error) {
+	r.closeFile()
+	if moved = r.made == nil; moved {
+		l := r.rows.plan.dataset.list
+		if r.made, err = newChunks(l.Path, r.mapping, l, 0, r.source, nil); err != nil {
+			return false, err
+		}
+	}
+	r.made.err = nil
+	return moved, r.rows.begin(rows)
+}
 
-func (r *scanRows) fill(_ context.Context, c *chunk) (err error) {
+func (r *resolvedReader) next() (_ []span, err error) {
+	r.closeFile()
+	r.source.origins, r.source.places = r.source.origins[:0], r.source.places[:0]
+	if r.file, err = r.made.next(r.rows.ctx, 0, math.MaxInt64, new(Stats)); err != nil {
+		return nil, err
+	}
+	return []span{{0, r.file.rows}}, nil
+}
+
+func (r *resolvedReader) opened() *queryPart { return r.file }
+
+func (r *resolvedReader) chosen() (all []column.Column, numbers []int) {
+	for i := range r.mapping.Columns {
+		numbers = append(numbers, i)
+	}
+	return r.mapping.Columns, numbers
+}
+
+func (r *resolvedReader) at(row int64) place { return r.source.places[row-1] }
+
+func (r *resolvedReader) note(o *origins, first int, rows span) {
+	for i := rows.from; i < rows.to; i++ {
+		part, row := r.source.origins.of(int(i))
+		o.add(first+int(i-rows.from), part, row)
+	}
+}
+
+func (r *resolvedReader) located(err error) error { return in(r.rows.plan.dataset.list.Path, err) }
+func (r *resolvedReader) takeStats() Stats        { return r.rows.takeStats() }
+func (r *resolvedReader) figures() Stats          { return r.rows.figures() }
+
+func (r *resolvedReader) close() {
+	r.closeFile()
+	if r.made != nil {
+		r.made.close()
+	}
+}
+
+func (r *resolvedReader) closeFile() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}
+
+// resolvedRows are resolved rows of a range. It is a rowSource.
+type resolvedRows struct {
+	rows    *rowReader
+	row     []byte
+	origins origins // of the rows of the last chunk
+	places  []place // place after each row of the last chunk
+}
+
+func (r *resolvedRows) skip(context.Context, int64) (int64, error) { return 0, nil }
+
+func (r *resolvedRows) fill(_ context.Context, c *chunk) (err error) {
 	for !c.full() {
-		if r.row, err = r.scan.Next(r.row[:0]); err != nil {
+		if r.row, err = r.rows.next(r.row[:0]); err != nil {
 			return err
 		}
 		if _, err = c.add(r.row); err != nil {
 			return in(c.name, err)
 		}
+		part, row := r.rows.origin()
+		r.origins.add(len(r.places), part, row)
+		r.places = append(r.places, r.rows.last)
 		if cap(r.row) > keptRow && len(r.row) < cap(r.row)/4 {
 			r.row = nil // frees an unusually large one
 		}
@@ -67,10 +112,7 @@ func (r *scanRows) fill(_ context.Context, c *chunk) (err error) {
 // keptRow is the memory that is always kept for the next row.
 const keptRow = 1 << 20
 
-func (r *scanRows) bytesRead() int64 {
-	n := r.scan.rows.stats.BytesRead - r.given
-	r.given += n
-	return n
-}
+// bytesRead returns 0: the reader of the rows counts them.
+func (r *resolvedRows) bytesRead() int64 { return 0 }
 
-func (r *scanRows) close() { r.scan.Close() }
+func (r *resolvedRows) close() { r.rows.close() }

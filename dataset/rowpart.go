@@ -10,17 +10,6 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// makePartsOf starts to make in-memory parts of a part that stores whole rows. Closing
-// the chunks closes the part.
-func (d *Dataset) makePartsOf(s *section, p *Part, opened *OpenPart, part format.RowPart) (*chunks, error) {
-	rows, err := part.Read()
-	if err != nil {
-		opened.Close()
-		return nil, in(p.Name, err)
-	}
-	return newChunks(p.Name, s.files, d.list, &partRows{part: opened, rows: rows}, d.constants(s, p))
-}
-
 // partRows are the rows of a part that stores whole rows. It is a rowSource.
 type partRows struct {
 	part *OpenPart

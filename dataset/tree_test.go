@@ -231,7 +231,7 @@ func TestKeysPrune(t *testing.T) {
 				t.Errorf("%+v: %d rows of %d parts, %+v, %v", test.q, len(rows), n, stats, err)
 			}
 			clear(parts)
-			stats, err = d.Count(t.Context(), test.q.Where)
+			stats, err = d.Count(t.Context(), dataset.Query{Where: test.q.Where})
 			if n := len(parts); err != nil || stats.Rows != int64(test.rows) || n != test.counted || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) {
 				t.Errorf("%q: %d rows counted in %d parts, %+v, %v", test.q.Where, stats.Rows, n, stats, err)
 			}

@@ -41,6 +41,13 @@ type InMemory interface {
 	Plain() ColumnWriter
 }
 
+// RowFormat is a Format that keeps rows whole: its parts are RowParts, which are read from their
+// first row on.
+type RowFormat interface {
+	Format
+	KeepsRows()
+}
+
 // MultiGroup is a Format whose files can have several row groups.
 type MultiGroup interface {
 	Format

@@ -17,6 +17,9 @@ type adapter struct{}
 func (adapter) Name() string   { return "hfile" }
 func (adapter) Suffix() string { return ".hfile" }
 
+// KeepsRows implements format.RowFormat.
+func (adapter) KeepsRows() {}
+
 // Recognizes reports whether head begins with a block that a file can begin with. It accepts data,
 // and encoded data, which Open refuses with a clear error. A file without cells begins with a meta
 // block or the index's root.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/dataset"
 )
 
 const countLong = `Print the number of rows of column files, outputs and Avro files. With --where,
@@ -47,7 +49,7 @@ func (c *countCommand) execute(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := in.data.Count(ctx, c.query.Where)
+	s, err := in.data.Count(ctx, dataset.Query{Where: c.query.Where, Workers: c.workers})
 	if err != nil {
 		return err
 	}

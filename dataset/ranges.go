@@ -1,0 +1,296 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/budget"
+)
+
+const (
+	// rangeBytes is about how many stored bytes of the query's columns a range has. Each column
+	// has at least rangeBlock, because two readers decode a block that both need.
+	rangeBytes = 4 << 20
+	rangeBlock = 32 << 10
+	// partCost is the number of bytes that take as long to read as a part takes to open.
+	partCost = 256 << 10
+	// firstBlocks and mostBlocks are the stored bytes of the first range of an Avro file, and of
+	// its largest later range. The first range is small, so that a query of few rows is fast.
+	firstBlocks = 64 << 10
+	mostBlocks  = 1 << 20
+)
+
+// rowRange is consecutive rows of a section, in one or more parts, that one reader reads.
+// Ranges depend on the dataset and the query, never on the number of readers.
+type rowRange struct {
+	section int
+	parts   []rangePart
+	memory  *budget.Heap // memory of stored blocks; nil without blocks
+}
+
+// rangePart is rows of a part.
+type rangePart struct {
+	part  int // index in Listing.Parts
+	spans []span
+	rows  int64 // number of rows of the dataset for which the spans stand
+	// blocks are the stored blocks of an Avro file that have the rows, first is the number of
+	// their first row, and codec is their codec. Of other files, blocks is nil.
+	blocks []*ocf.Block
+	first  int64
+	codec  string
+}
+
+// place is a place in a range: before a row of a part, or after its last row.
+type place struct {
+	part int // index in rowRange.parts
+	row  int64
+}
+
+// resume drops the rows before a place.
+func (r *rowRange) resume(at place) {
+	r.parts = r.parts[at.part:]
+	if len(r.parts) > 0 {
+		r.parts[0].spans = intersect(r.parts[0].spans, []span{{at.row, math.MaxInt64}})
+	}
+}
+
+// count returns the number of rows of the dataset for which the range stands.
+func (r *rowRange) count() (rows int64) {
+	for i := range r.parts {
+		rows += r.parts[i].rows
+	}
+	return rows
+}
+
+// stored returns the bytes of the stored blocks of the range, which may be nil.
+func (r *rowRange) stored() (bytes int64) {
+	if r == nil {
+		return 0
+	}
+	for i := range r.parts {
+		for _, b := range r.parts[i].blocks {
+			bytes += int64(cap(b.Data))
+		}
+	}
+	return bytes
+}
+
+// release frees the memory of the range, which may be nil.
+func (r *rowRange) release() {
+	if r != nil && r.memory != nil {
+		r.memory.Close()
+	}
+}
+
+// ranges divides the rows that a query may return into ranges, in row order. Without a
+// condition, it applies the offset and the limit.
+type ranges struct {
+	plan    *Plan
+	section int
+	part    int   // index of the next part in Listing.Parts
+	from    int64 // row of this part at which the next range begins
+	skip    int64 // number of rows still to skip
+	left    int64 // number of rows still to return
+	blocks  *avroBlocks
+	stats   Stats
+	err     error // error after the last range
+}
+
+func newRanges(p *Plan) *ranges {
+	r := &ranges{plan: p, left: p.limit()}
+	if p.query.Where == "" {
+		r.skip = p.query.Offset
+	} else if r.left > 0 {
+		r.left = math.MaxInt64
+	}
+	return r
+}
+
+// next returns the next range, or io.EOF after the last one.
+func (r *ranges) next(ctx context.Context) (*rowRange, error) {
+	g := &rowRange{section: -1}
+	for cost, most := int64(0), int64(1); cost < most && r.err == nil; {
+		var c int64
+		if c, r.err = r.add(ctx, g); r.err == nil {
+			cost += c
+			most = r.plan.sections[g.section].rangeBytes()
+		}
+		if errors.Is(r.err, errSection) {
+			r.err = nil
+			break
+		}
+	}
+	if len(g.parts) > 0 {
+		return g, nil
+	}
+	g.release()
+	return nil, r.err
+}
+
+// retry makes next go on after an error for lack of memory.
+func (r *ranges) retry() {
+	if errors.As(r.err, new(*budget.Error)) {
+		r.err = nil
+	}
+}
+
+// errSection is returned before the first part of another section.
+var errSection = errors.New("another section")
+
+// add adds rows of the next part to a range, and returns how many bytes it takes to read them.
+func (r *ranges) add(ctx context.Context, g *rowRange) (cost int64, err error) {
+	parts := r.plan.dataset.Parts()
+	for ; r.left > 0 && r.part < len(parts); r.part, r.from = r.part+1, 0 {
+		p := &parts[r.part]
+		for r.part >= r.plan.sections[r.section].end {
+			r.section++
+		}
+		if len(g.parts) > 0 && g.section != r.section {
+			return 0, errSection
+		}
+		g.section = r.section
+		if p.avro {
+			cost, err := r.addBlocks(ctx, g, p)
+			if cost > 0 || err != nil {
+				return cost, err
+			}
+			continue
+		}
+		if !r.wants(p) {
+			r.stats.Passed += p.Rows
+			continue
+		}
+		return r.addRows(g, p), nil
+	}
+	return 0, io.EOF
+}
+
+// wants reports whether a part may have rows to return. A part whose rows all lie before
+// the offset has none, and wants counts its rows as skipped.
+func (r *ranges) wants(p *Part) bool {
+	only := r.plan.query.Only
+	switch {
+	case only != nil && len(only[r.part]) == 0, r.plan.sections[r.section].excludes(r.plan.dataset, p):
+		return false
+	// A part without rows is opened to check that its file has none.
+	case only == nil && p.Rows > 0 && r.from == 0 && r.skip >= p.Rows:
+		r.skipRows(p.Rows)
+		return false
+	}
+	return true
+}
+
+// skipRows counts rows that the offset skips.
+func (r *ranges) skipRows(rows int64) {
+	r.skip -= rows
+	r.stats.Skipped += rows
+}
+
+// rangeBytes returns about how many stored bytes a range of the section has.
+func (p *sectionPlan) rangeBytes() int64 { return max(rangeBytes, int64(p.inFiles)*rangeBlock) }
+
+// addRows adds rows of a part to a range: all, or those of one of equal ranges of a large part.
+func (r *ranges) addRows(g *rowRange, p *Part) (cost int64) {
+	s := r.plan.sections[r.section]
+	stored := p.Bytes / max(int64(len(s.files.Columns)), 1) * int64(s.inFiles)
+	each := p.Rows
+	if n := (stored + s.rangeBytes()/2) / s.rangeBytes(); n > 1 && r.plan.query.Only == nil && !keepsRows(p.format) {
+		each = max((p.Rows+n-1)/n, 1)
+	}
+	to := min(r.from+each, p.Rows)
+	add := rangePart{part: r.part, rows: to - r.from, spans: r.trim(r.candidates(p, to))}
+	g.parts = append(g.parts, add)
+	cost = partCost + int64(float64(stored)*float64(to-r.from)/float64(max(p.Rows, 1)))
+	if r.from = to; to == p.Rows {
+		r.part, r.from = r.part+1, 0
+	}
+	return cost
+}
+
+// keepsRows reports whether the parts of a format are read from their first row on.
+func keepsRows(f format.Format) bool {
+	_, ok := f.(format.RowFormat)
+	return ok
+}
+
+// candidates returns the rows of a part up to the row to that the query examines.
+func (r *ranges) candidates(p *Part, to int64) (spans []span) {
+	if r.plan.query.Only == nil {
+		return []span{{r.from, to}}
+	}
+	for _, row := range r.plan.query.Only[r.part] {
+		if n := len(spans) - 1; n >= 0 && spans[n].to == row {
+			spans[n].to++
+		} else {
+			spans = append(spans, span{row, row + 1})
+		}
+	}
+	return spans
+}
+
+// trim applies the offset and the limit.
+func (r *ranges) trim(spans []span) []span {
+	n := min(r.skip, count(spans))
+	r.skipRows(n)
+	spans = before(after(spans, n), r.left)
+	if r.plan.query.Where == "" {
+		r.left -= count(spans)
+	}
+	return spans
+}
+
+// addBlocks adds the next blocks of an Avro file to a range. It returns a cost of 0 at the end
+// of the file.
+func (r *ranges) addBlocks(ctx context.Context, g *rowRange, p *Part) (cost int64, err error) {
+	if r.blocks == nil {
+		if r.plan.sections[r.section].excludes(r.plan.dataset, p) {
+			return 0, nil
+		}
+		if r.blocks, err = r.plan.dataset.list.openBlocks(ctx, p); err != nil {
+			return 0, err
+		}
+	}
+	b := r.blocks
+	defer func() { r.stats.BytesRead += b.bytesRead() }()
+	if r.skip > 0 {
+		skipped, err := b.skip(ctx, r.skip)
+		r.skipRows(skipped)
+		r.stats.Passed += skipped
+		if err == io.EOF {
+			r.close()
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	if g.memory == nil {
+		g.memory = r.plan.dataset.list.memory.NewHeap()
+	}
+	add, err := b.read(ctx, g.memory, r.skip+min(r.left, math.MaxInt64-r.skip))
+	if len(add.blocks) > 0 {
+		add.part, add.spans = r.part, r.trim([]span{{add.first, add.first + add.rows}})
+		g.parts = append(g.parts, add)
+	}
+	switch {
+	case err == io.EOF:
+		r.close()
+		r.part++
+		return partCost, nil
+	case err != nil:
+		return 0, err
+	}
+	return math.MaxInt64 / 2, nil // a range of its own
+}
+
+// close closes the Avro file that is open.
+func (r *ranges) close() {
+	if r.blocks != nil {
+		r.blocks.close()
+		r.blocks = nil
+	}
+}

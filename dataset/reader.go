@@ -1,0 +1,274 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/dataset/where"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// reader reads ranges, one after another, and finds their rows that match. If ranges follow each
+// other in a part, the part stays open between them. A reader belongs to one goroutine.
+type reader struct {
+	ctx     context.Context
+	plan    *Plan
+	skip    int64 // number of matches still to skip; 0 without a condition
+	left    int64 // number of matches still to return
+	stats   Stats
+	section *sectionPlan
+	number  int              // number of the section
+	where   *where.Predicate // the condition on its rows, or nil
+
+	rows  *rowRange
+	index int    // number of the current part in rows.parts, -1 before the first
+	todo  []span // rows of the part that are not in file yet
+	part  int    // index in Listing.Parts of the part of file and made, -1 without a part
+	file  *queryPart
+	made  *chunks // makes in-memory parts of the part's rows; nil if it stores columns
+	find  *filter // finds the matching rows of file; nil without a condition
+	rest  []span  // rows of file that were not returned yet
+}
+
+func newReader(ctx context.Context, p *Plan) *reader {
+	r := &reader{ctx: ctx, plan: p, number: -1, part: -1, left: math.MaxInt64}
+	if p.query.Where != "" {
+		r.skip, r.left = p.query.Offset, p.limit()
+	}
+	return r
+}
+
+// begin starts with a range. It reports whether the range is of another section than the one
+// before.
+func (r *reader) begin(rows *rowRange) (moved bool, err error) {
+	r.rows, r.index, r.todo, r.rest = rows, -1, nil, nil
+	if rows.section == r.number {
+		return false, nil
+	}
+	r.close()
+	r.number, r.section = rows.section, r.plan.sections[rows.section]
+	if r.section.where != nil {
+		// A predicate belongs to one goroutine. The text was parsed before, so it is valid.
+		r.where, err = where.Parse(r.plan.query.Where, r.section.section.mapping)
+	}
+	return true, err
+}
+
+// next returns the next matching rows, at least one. All of them are in r.file. It returns
+// io.EOF after the last row of the range. The caller may change the spans until the next call.
+func (r *reader) next() ([]span, error) {
+	for r.left > 0 {
+		if err := r.ctx.Err(); err != nil {
+			return nil, err
+		}
+		found := r.rest
+		switch {
+		case len(found) == 0:
+			if err := r.move(); err != nil {
+				return nil, err
+			}
+			continue
+		case r.find != nil:
+			var err error
+			if found, err = r.find.next(r.ctx); errors.Is(err, io.EOF) {
+				r.rest = nil
+				continue
+			} else if err != nil {
+				return nil, r.located(err)
+			}
+		default:
+			r.rest = nil
+		}
+		n := min(r.skip, count(found))
+		r.skip -= n
+		r.stats.Skipped += n
+		if found = before(after(found, n), r.left); len(found) > 0 {
+			if r.where != nil {
+				r.left -= count(found)
+			}
+			return found, nil
+		}
+	}
+	return nil, io.EOF
+}
+
+// move moves to the next rows of the range: the next in-memory part, or the next part. It returns
+// io.EOF after the last part.
+func (r *reader) move() error {
+	if len(r.todo) > 0 && r.made != nil {
+		return r.nextMade()
+	}
+	if r.made != nil {
+		if err := r.endMade(); err != nil {
+			return err
+		}
+	}
+	if r.index = min(r.index+1, len(r.rows.parts)); r.index == len(r.rows.parts) {
+		return io.EOF
+	}
+	p := &r.rows.parts[r.index]
+	r.todo = slices.Clone(p.spans) // the range may be read again
+	if p.blocks == nil && p.part == r.part && r.file != nil && r.made == nil {
+		return r.look()
+	}
+	r.close()
+	r.part = p.part
+	var err error
+	if part := &r.plan.dataset.Parts()[p.part]; p.blocks != nil {
+		var rows *blockRows
+		if rows, err = newBlockRows(part.Name, p, r.plan.dataset.list.memory.NewHeap()); err == nil {
+			err = r.make(part, p.first, rows)
+		}
+	} else {
+		err = r.open(part)
+	}
+	return err
+}
+
+// open opens a part.
+func (r *reader) open(part *Part) (err error) {
+	d := r.plan.dataset
+	if r.file, err = d.openPart(r.ctx, r.section.section, r.part, r.section.inFiles > 0, &r.stats); err != nil {
+		return err
+	}
+	if whole, ok := r.file.Part.(format.RowPart); ok {
+		opened := r.file.OpenPart
+		r.file = nil
+		rows, err := whole.Read()
+		if err != nil {
+			opened.Close()
+			return in(part.Name, err)
+		}
+		return r.make(part, 0, &partRows{part: opened, rows: rows})
+	}
+	r.file.prepare(r.section.reread, r.section.inFiles)
+	return r.look()
+}
+
+// make starts to make in-memory parts of rows, of which the first has the number first.
+func (r *reader) make(part *Part, first int64, rows rowSource) (err error) {
+	d := r.plan.dataset
+	r.made, err = newChunks(part.Name, r.section.files, d.list, first, rows, d.constants(r.section.section, part))
+	return err
+}
+
+// nextMade makes the next in-memory part.
+func (r *reader) nextMade() error {
+	r.closeFile()
+	file, err := r.made.next(r.ctx, r.todo[0].from, r.todo[len(r.todo)-1].to, &r.stats)
+	if err == io.EOF {
+		return r.located(fmt.Errorf("the rows end before row %d: %w", r.todo[0].from, io.ErrUnexpectedEOF))
+	}
+	if err != nil {
+		return err
+	}
+	r.file = file
+	file.prepare(r.section.reread, r.section.inFiles)
+	here := intersect(r.todo, []span{{file.first, file.first + file.rows}})
+	r.todo = after(r.todo, count(here))
+	for i := range here {
+		here[i].from -= file.first
+		here[i].to -= file.first
+	}
+	return r.lookAt(here)
+}
+
+// endMade ends the in-memory parts. If all rows of the part were read, it checks that there are
+// no more.
+func (r *reader) endMade() error {
+	part := &r.plan.dataset.Parts()[r.part]
+	r.closeFile()
+	err := r.made.err
+	switch {
+	case err == io.EOF:
+		err = nil
+	case err == nil && r.made.rows == part.Rows:
+		var more *queryPart
+		more, err = r.made.next(r.ctx, 0, math.MaxInt64, &r.stats)
+		switch {
+		case err == io.EOF:
+			err = nil
+		//guard: rejects rows that the part does not count
+		case err == nil:
+			more.Close()
+			err = damage.New(damage.Count, part.Name, -1, "the file has rows after the %d that it states", part.Rows)
+		}
+	}
+	r.made.close()
+	r.made = nil
+	return err
+}
+
+// look starts with the rows of the open part that the range has.
+func (r *reader) look() error {
+	spans := r.todo
+	r.todo = nil
+	return r.lookAt(spans)
+}
+
+// lookAt starts with rows of the file.
+func (r *reader) lookAt(spans []span) (err error) {
+	r.rest = spans
+	if r.where == nil || len(spans) == 0 {
+		return nil
+	}
+	if r.find == nil {
+		if r.find, err = newFilter(r.where, r.section.section.mapping.Columns, r.file); err != nil {
+			return err
+		}
+	}
+	r.find.begin(spans)
+	return nil
+}
+
+// opened returns the part that has the rows that next returned last.
+func (r *reader) opened() *queryPart { return r.file }
+
+// at returns the place before a row of the file.
+func (r *reader) at(row int64) place { return place{r.index, r.file.first + row} }
+
+// note adds the origin of rows of the file to those of a batch, of which they are the rows from
+// number first on.
+func (r *reader) note(o *origins, first int, rows span) { o.add(first, r.part, r.file.first+rows.from) }
+
+// chosen returns the columns of which the query reads those with the returned numbers.
+func (r *reader) chosen() (all []column.Column, numbers []int) {
+	return r.section.section.mapping.Columns, r.section.columns
+}
+
+// takeStats returns the figures since the last call.
+func (r *reader) takeStats() (since Stats) {
+	since, r.stats = r.stats, Stats{}
+	return since
+}
+
+// figures returns the figures since the last call of takeStats.
+func (r *reader) figures() Stats { return r.stats }
+
+// close closes the part.
+func (r *reader) close() {
+	r.closeFile()
+	if r.made != nil {
+		r.made.close()
+		r.made = nil
+	}
+	r.part = -1
+}
+
+// closeFile closes the file.
+func (r *reader) closeFile() {
+	r.find, r.rest = nil, nil
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}
+
+// located adds the file to an error.
+func (r *reader) located(err error) error { return in(r.plan.dataset.Parts()[r.part].Name, err) }
