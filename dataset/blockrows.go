@@ -41,10 +41,10 @@ func (a *blockRows) skip(_ context.Context, most int64) (rows int64, err error) 
 	return rows, nil
 }
 
-func (a *blockRows) fill(ctx context.Context, c *chunk) error {
-	items := c.shredder.EmptyItems()
-	defer func() { a.items += c.shredder.EmptyItems() - items }()
-	for !c.full() {
+func (a *blockRows) fill(ctx context.Context, b *rowBlock) error {
+	items := b.shredder.EmptyItems()
+	defer func() { a.items += b.shredder.EmptyItems() - items }()
+	for !b.full() {
 		if a.left == 0 {
 			if err := a.next(ctx); err != nil {
 				return err
@@ -54,14 +54,14 @@ func (a *blockRows) fill(ctx context.Context, c *chunk) error {
 			return err
 		}
 		a.items = 0
-		c.mark()
+		b.mark()
 		at, left := a.at, a.left
-		err := a.add(c)
+		err := a.add(b)
 		if err != nil {
-			if c.refused == nil {
-				c.back()
+			if b.refused == nil {
+				b.back()
 				a.at, a.left = at, left-a.left // only the sound rows
-				_ = a.add(c)
+				_ = a.add(b)
 			}
 			return err
 		}
@@ -70,9 +70,9 @@ func (a *blockRows) fill(ctx context.Context, c *chunk) error {
 }
 
 // add adds the remaining rows of the block until the chunk is full.
-func (a *blockRows) add(c *chunk) error {
-	for a.left > 0 && !c.full() {
-		n, err := c.add(a.rows[a.at:])
+func (a *blockRows) add(b *rowBlock) error {
+	for a.left > 0 && !b.full() {
+		n, err := b.add(a.rows[a.at:])
 		if err != nil {
 			return a.block.InRow(err, a.name, a.block.Rows-a.left, a.at)
 		}

@@ -39,9 +39,9 @@
 // columns, possibly thousands, are read through the stream that storage keeps for nearby
 // reads. A part that is verified is read through that stream as well.
 //
-// Some rows at a time, an Avro file becomes in-memory parts, in a format without
-// compression and checksums. Rows that are resolved to another schema before they become
-// columns do so too. The code that reads parts reads the in-memory parts as well.
+// Some rows at a time, an Avro file becomes in-memory parts: the columns of the shredder, as
+// they are. Rows that are resolved to another schema before they become columns do so too.
+// The code that reads parts reads the in-memory parts as well.
 //
 // Reading uses memory of the pool Options.Memory: for a block of each column that is
 // read, and for the rows or vectors made of the blocks. A request that does not fit

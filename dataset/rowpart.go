@@ -53,12 +53,12 @@ func (p *partRows) skip(ctx context.Context, most int64) (rows int64, err error)
 	return rows, nil
 }
 
-func (p *partRows) fill(ctx context.Context, c *chunk) error {
-	for !c.full() {
-		c.mark()
-		if err := p.next(ctx, c.add); err != nil {
-			if c.refused == nil {
-				c.back()
+func (p *partRows) fill(ctx context.Context, b *rowBlock) error {
+	for !b.full() {
+		b.mark()
+		if err := p.next(ctx, b.add); err != nil {
+			if b.refused == nil {
+				b.back()
 			}
 			return err
 		}

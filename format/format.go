@@ -34,13 +34,6 @@ type Format interface {
 	Open(files []File, o OpenOptions) (Part, error)
 }
 
-// InMemory is a Format that is also suitable for parts that stay in memory.
-type InMemory interface {
-	Format
-	// Plain returns the writer of parts that are neither compressed nor protected.
-	Plain() ColumnWriter
-}
-
 // RowFormat is a Format that keeps rows whole: its parts are RowParts, which are read from their
 // first row on.
 type RowFormat interface {
@@ -106,12 +99,6 @@ func (r Registry) OfName(part string) Format {
 // OfFile returns the format that recognizes the first HeadSize bytes of a file, or nil.
 func (r Registry) OfFile(head []byte) Format {
 	return r.find(func(f Format) bool { return f.Recognizes(head) })
-}
-
-// InMemory returns the format for parts that stay in memory, or nil.
-func (r Registry) InMemory() InMemory {
-	f, _ := r.find(func(f Format) bool { _, ok := f.(InMemory); return ok }).(InMemory)
-	return f
 }
 
 func (r Registry) find(is func(Format) bool) Format {

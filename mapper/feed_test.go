@@ -79,7 +79,7 @@ func TestFeed(t *testing.T) {
 	for _, c := range []struct {
 		writer           format.Writer
 		bytes, groupRows int64
-	}{{trevni.Format.(format.InMemory).Plain(), 50_000, 0}, {leveled{}, 50_000, 0}, {leveled{}, 128 << 20, 0}, {leveled{}, 50_000, 17}, {split{}, 128 << 20, 1000}} {
+	}{{trevni.NewGroupWriter(trevni.Options{Codec: "null", Checksum: trevni.ChecksumNull}), 50_000, 0}, {leveled{}, 50_000, 0}, {leveled{}, 128 << 20, 0}, {leveled{}, 50_000, 17}, {split{}, 128 << 20, 1000}} {
 		cfg := config(t, src, c.writer)
 		cfg.RowGroupSize, cfg.RowGroupRows = c.bytes, c.groupRows
 		files, want, _ := convert(t, cfg, src)

@@ -67,11 +67,6 @@ func (adapter) Options(chosen map[string][]string) (json.RawMessage, error) {
 	return json.Marshal(o)
 }
 
-// Plain returns the writer of parts that are neither compressed nor protected.
-func (adapter) Plain() format.ColumnWriter {
-	return NewGroupWriter(Options{Codec: "null", Checksum: ChecksumNull})
-}
-
 func (adapter) Describe(options json.RawMessage) string {
 	o, err := ParseOptions(options)
 	if err != nil {

@@ -16,6 +16,9 @@
 //	Levels        definition and repetition levels in place of lengths, values
 //	              as with Split, for Parquet.
 //
+// Buffers fill blocks of any layout. A Reader reads blocks with layout Interleaved, and a Cursor
+// reads such blocks in memory, from any row on.
+//
 // # Levels
 //
 // With layout Levels only leaves have blocks: columns without columns below them. Other
