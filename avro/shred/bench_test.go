@@ -42,6 +42,30 @@ func BenchmarkWalk(b *testing.B) {
 	}
 }
 
+// BenchmarkPartial walks rows for none, three or all of their columns.
+func BenchmarkPartial(b *testing.B) {
+	for _, c := range []struct {
+		set  string
+		rows int64
+	}{{"mail", 50_000}, {"flat1000", 4_000}, {"sparse", 1_000}, {"deep", 30_000}} {
+		set, err := datagen.Lookup(c.set)
+		testenv.Must(b, err)
+		m := mapping(b, set.Schema(), shred.Options{})
+		var all, few []int
+		for i, col := range m.Columns {
+			if all = append(all, i); col.Parent < 0 && len(few) < 3 {
+				few = append(few, i)
+			}
+		}
+		for name, numbers := range map[string][]int{"none": nil, "few": few, "all": all} {
+			b.Run(c.set+"/"+name, func(b *testing.B) {
+				bufs := column.NewBuffers(column.Choose(m.Columns, numbers), column.Interleaved, 64<<10)
+				benchmarkRows(b, shred.NewPartialShredder(m, numbers, bufs), bufs, rowBlocks(b, set, c.rows), c.rows)
+			})
+		}
+	}
+}
+
 // BenchmarkNulls shreds rows of a record of 1,000 fields that is null in 99 of 100 rows.
 func BenchmarkNulls(b *testing.B) {
 	const rows, fields = 100_000, 1000
@@ -73,12 +97,15 @@ func BenchmarkNulls(b *testing.B) {
 
 func benchmarkWalk(b *testing.B, schema string, layout column.Layout, blocks [][]byte, rows int64) {
 	m := mapping(b, schema, shred.Options{})
+	bufs := column.NewBuffers(m.Columns, layout, 64<<10)
+	benchmarkRows(b, shred.NewShredder(m, bufs), bufs, blocks, rows)
+}
+
+func benchmarkRows(b *testing.B, s *shred.Shredder, bufs *column.Buffers, blocks [][]byte, rows int64) {
 	var size int64
 	for _, block := range blocks {
 		size += int64(len(block))
 	}
-	bufs := column.NewBuffers(m.Columns, layout, 64<<10)
-	s := shred.NewShredder(m, bufs)
 	var dst column.Block
 	b.SetBytes(size)
 	start := processTime(b)

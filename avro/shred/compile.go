@@ -24,7 +24,13 @@ const (
 	opUnion       // any other union
 	opSimpleArray // an array with its items in buf
 	opCounted     // an array with its items in columns below buf, or a map
+	opPass        // values of columns that are not wanted: see pass.go
 	opPlace       // no bytes of the datum: its position is stored in s.places[n]
+
+	// The next codes are only for pass: see pass.go.
+
+	opInts  // n ints
+	opLongs // n longs
 
 	// The other codes are only for layout Levels: see levels.go.
 
@@ -44,6 +50,7 @@ type op struct {
 	// value share buf. null is the index of null.
 	optional bool
 	null     uint8
+	alike    uint8          // for pass: how many optional ops, from this one on, have the same null
 	n        uint32         // a shift, a size, a number of symbols or an index: see opcode
 	buf      *column.Buffer // column of the values, or of the lengths of an array, map or nullable
 	more     *details
@@ -74,15 +81,43 @@ type compiler struct {
 	// unbounded is set if a value without bytes takes bytes in some column.
 	unbounded bool
 	keys      []*step // fields whose places are recorded
+	numbers   []int   // index in bufs of each column, or -1 for one that is not wanted; nil if all are
 	levels    bool    // the layout is Levels
 	leaves    []int   // with layout Levels, the number of leaves at and below each column
 	allLeaves int
 }
 
-func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }
+// shredder compiles a mapping.
+func (c *compiler) shredder(m *Mapping) *Shredder {
+	if c.bufs.Layout() == column.Levels {
+		c.prepare(m)
+	}
+	ops := c.appendStep(nil, m.root, "")
+	if c.levels {
+		ops = c.endRow(ops, m)
+	}
+	s := &Shredder{ops: ops, bufs: c.bufs, leaves: c.allLeaves, growth: c.growth, unbounded: c.unbounded, places: make([]int, 2*len(c.keys))}
+	for _, k := range c.keys {
+		s.keys = append(s.keys, k.node)
+	}
+	return s
+}
+
+// buffer returns the buffer of a column, or nil if the column is not wanted.
+func (c *compiler) buffer(col int) *column.Buffer {
+	if c.numbers != nil {
+		if col = c.numbers[col]; col < 0 {
+			return nil
+		}
+	}
+	return &c.bufs.Cols[col]
+}
 
 // appendStep appends the ops of one step.
 func (c *compiler) appendStep(ops []op, s *step, name string) []op {
+	if !c.wants(s) {
+		return c.appendUnwanted(ops, s, name)
+	}
 	if s.raw {
 		return append(ops, op{code: opRaw, buf: c.buffer(s.col), more: &details{name: name, node: s.node}})
 	}
@@ -124,7 +159,7 @@ func (c *compiler) simple(s *step, name string) op {
 		o.code, o.n = opEnum, uint32(len(n.Symbols))
 	case KindFixed:
 		o.code, o.n = opFixed, uint32(n.Size)
-		c.unbounded = c.unbounded || n.Size == 0
+		c.unbounded = c.unbounded || n.Size == 0 && o.buf != nil
 	}
 	return o
 }
@@ -132,7 +167,7 @@ func (c *compiler) simple(s *step, name string) op {
 // sequence returns the op of an array or a map. A map is an array of keys and values,
 // which have columns of their own.
 func (c *compiler) sequence(s *step, name string) op {
-	d := &details{name: name, minSize: s.node.Items.least}
+	d := &details{name: name, minSize: s.leastItem()}
 	o := op{code: opCounted, buf: c.buffer(s.col), more: d}
 	if o.buf.Place() {
 		o.code = opList
@@ -140,8 +175,7 @@ func (c *compiler) sequence(s *step, name string) op {
 	}
 	c.listGrows(s)
 	if s.node.Kind == KindMap {
-		d.minSize++
-		d.items = append(d.items, op{code: opString, buf: c.buffer(s.key), more: &details{name: "{}"}})
+		d.items = c.appendStep(d.items, s.keyStep(), "{}")
 		d.items = c.appendStep(d.items, s.items, "{}")
 		return o
 	}
@@ -151,6 +185,17 @@ func (c *compiler) sequence(s *step, name string) op {
 	d.items = c.appendStep(d.items, s.items, "[]")
 	return o
 }
+
+// leastItem returns the smallest size of an item of an array or a map, with its key.
+func (s *step) leastItem() int {
+	if s.node.Kind == KindMap {
+		return s.node.Items.least + 1
+	}
+	return s.node.Items.least
+}
+
+// keyStep returns the step of a map's keys.
+func (s *step) keyStep() *step { return &step{node: &Node{Kind: KindString}, col: s.key} }
 
 func (c *compiler) union(s *step, name string) op {
 	c.unionGrows(s)

@@ -64,6 +64,7 @@
 //	nullable          a union of null and a branch that is not simple
 //	union             any other union
 //	place             records the position where a key begins or ends
+//	pass              some values of columns that are not wanted
 //
 // Layout Levels has some more operations, which read nothing:
 //
@@ -77,6 +78,10 @@
 // operation, with its length and value in one column. If at least 65 bytes of input
 // remain, shortcuts handle the most common forms of these six, and move whole words.
 // Slower code handles every form, and finds damage.
+//
+// A partial Shredder fills only some columns, or none to find the size of a row. It checks
+// other values and passes over them. Adjacent numbers are one operation, and so are
+// adjacent values of a fixed size; eight nulls take one step.
 //
 // An Assembler is the inverse of a Shredder. It is compiled in the same way, copies
 // values from the columns (column.Reader), and returns the datum in the plainest form

@@ -20,23 +20,8 @@ func NewKeyShredder(m *Mapping, bufs *column.Buffers, keys []string) (*Shredder,
 			return nil, err
 		}
 	}
-	return newShredder(m, bufs, steps), nil
-}
-
-func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
-	c := compiler{columns: m.Columns, bufs: bufs, keys: keys}
-	if bufs.Layout() == column.Levels {
-		c.prepare(m)
-	}
-	ops := c.appendStep(nil, m.root, "")
-	if c.levels {
-		ops = c.endRow(ops, m)
-	}
-	s := &Shredder{ops: ops, bufs: bufs, leaves: c.allLeaves, growth: c.growth, unbounded: c.unbounded, places: make([]int, 2*len(keys))}
-	for _, k := range keys {
-		s.keys = append(s.keys, k.node)
-	}
-	return s
+	c := compiler{columns: m.Columns, bufs: bufs, keys: steps}
+	return c.shredder(m), nil
 }
 
 // Key returns the value of the field keys[i] in the last row, as Avro encodes it. A string that is

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Project returns the mapping of rows reduced to the fields in paths, and for each of
@@ -375,19 +377,14 @@ func reduceDefault(v any, n *Node, c *selection) any {
 func (m *Mapping) reduce(schema *Schema, c *selection) (*Mapping, []int) {
 	used := make([]bool, len(m.Columns))
 	m.root.mark(c, used)
-	reduced, columns, numbers := &Mapping{Schema: schema}, []int{}, make([]int, len(m.Columns))
-	for i, col := range m.Columns {
-		if !used[i] {
-			continue
+	columns, numbers := []int{}, make([]int, len(m.Columns))
+	for i := range used {
+		if used[i] {
+			numbers[i] = len(columns)
+			columns = append(columns, i)
 		}
-		if col.Parent >= 0 {
-			col.Parent = numbers[col.Parent]
-		}
-		numbers[i] = len(columns)
-		columns, reduced.Columns = append(columns, i), append(reduced.Columns, col)
 	}
-	reduced.root = m.root.reduce(c, schema.root, numbers)
-	return reduced, columns
+	return &Mapping{Schema: schema, Columns: column.Choose(m.Columns, columns), root: m.root.reduce(c, schema.root, numbers)}, columns
 }
 
 // mark marks the columns of the kept part.

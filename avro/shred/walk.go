@@ -34,7 +34,8 @@ type Shredder struct {
 // NewShredder returns a Shredder that fills bufs with rows of the mapping. bufs must be made
 // for the mapping's columns.
 func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
-	return newShredder(m, bufs, nil)
+	c := compiler{columns: m.Columns, bufs: bufs}
+	return c.shredder(m)
 }
 
 // InvalidUTF8 returns the number of string values so far that are not UTF-8.
@@ -167,6 +168,8 @@ func (s *Shredder) value(o *op, p int) int {
 		return s.run(o.more.items, q, 1)
 	case opUnion:
 		return s.union(o, p)
+	case opPass:
+		return s.pass(o.more.items, p, 1)
 	case opPlace:
 		s.places[o.n] = p
 		return p
@@ -458,8 +461,13 @@ func (s *Shredder) block(o *op, p int) (q, n int) {
 // items walks n items from q on. They belong to the Avro block at p. end is the end that the
 // block states, or -1 if it does not state its size.
 func (s *Shredder) items(o *op, p, q, n, end int) int {
+	if o.buf == nil {
+		q = s.pass(o.more.items, q, n)
+	} else {
+		q = s.run(o.more.items, q, n)
+	}
 	//guard: rejects items that contradict the size of their block
-	if q = s.run(o.more.items, q, n); q >= 0 && end >= 0 && q != end {
+	if q >= 0 && end >= 0 && q != end {
 		return s.fail(damage.Size, p, "items end %d bytes off their block's stated size", q-end)
 	}
 	return q

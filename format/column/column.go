@@ -77,6 +77,20 @@ type Column struct {
 	Symbols []string
 }
 
+// Choose returns columns by their numbers in all, which ascend and have each column's parents.
+// The parents have their new numbers.
+func Choose(all []Column, numbers []int) []Column {
+	chosen, index := make([]Column, len(numbers)), make([]int, len(all))
+	for i, number := range numbers {
+		c := all[number]
+		if c.Parent >= 0 {
+			c.Parent = index[c.Parent]
+		}
+		chosen[i], index[number] = c, i
+	}
+	return chosen
+}
+
 // TypeName returns the type as tables show it, with [] if the column has lengths.
 func (c *Column) TypeName() string { return c.listed(c.Type.String()) }
 
