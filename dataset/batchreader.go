@@ -46,6 +46,7 @@ type spanReader interface {
 	at(row int64) place
 	note(o *origins, first int, rows span)
 	located(err error) error
+	done() bool
 	takeStats() Stats
 	figures() Stats
 	close()
@@ -68,7 +69,7 @@ type batchReader struct {
 func newBatchReader(ctx context.Context, p *Plan, m *shred.Mapping) *batchReader {
 	b := &batchReader{ctx: ctx, plan: p, maxRows: cmp.Or(p.query.BatchRows, defaultBatchRows), batch: Batch{plan: p}}
 	if p.query.Schema == nil {
-		b.spanReader = newReader(ctx, p)
+		b.spanReader = newReader(ctx, p, false)
 	} else {
 		b.spanReader = newResolvedReader(ctx, p, m)
 	}

@@ -49,6 +49,8 @@ func (m *batchResults[T]) make(rows *rowRange, emit func(result[T]) error) error
 	})
 }
 
+func (m *batchResults[T]) done() bool { return m.batches.done() }
+
 func (m *batchResults[T]) close() Stats {
 	m.batches.close()
 	m.waiting.close()

@@ -49,6 +49,14 @@ func newConstant(c *keyColumn, k *manifest.Key) *constant {
 	return s
 }
 
+// append appends the value as a field of a row.
+func (c *constant) append(dst []byte) []byte {
+	if c.optional {
+		dst = append(dst, byte(2*c.value.Lengths[0]))
+	}
+	return append(dst, c.encoded...)
+}
+
 // blocks returns the block table of the column as if it were stored: a single block.
 func (c *constant) blocks(rows int64) []format.Block {
 	b := format.Block{Rows: rows, RawSize: int64(len(c.encoded))}

@@ -193,9 +193,9 @@ func (d *Dataset) Spans(condition string) ([]where.Span, error) {
 	return p.Spans(), nil
 }
 
-// project returns the mapping of the fields that paths name, and the numbers of its
+// choose returns the mapping of the fields that paths name, and the numbers of its
 // columns in the section. If paths is nil, all fields are named.
-func (s *section) project(paths []string) (*shred.Mapping, []int, error) {
+func (s *section) choose(paths []string) (*shred.Mapping, []int, error) {
 	if paths != nil {
 		m, columns, err := s.mapping.Project(paths)
 		if err != nil {
@@ -203,11 +203,7 @@ func (s *section) project(paths []string) (*shred.Mapping, []int, error) {
 		}
 		return m, columns, nil
 	}
-	columns := make([]int, len(s.mapping.Columns))
-	for i := range columns {
-		columns[i] = i
-	}
-	return s.mapping, columns, nil
+	return s.mapping, allColumns(s.mapping), nil
 }
 
 // ErrQuery is returned for a query that does not fit the dataset.

@@ -27,6 +27,8 @@ type sectionPlan struct {
 	inFiles    int               // number of columns that are read from the files
 	schema     *shred.Schema     // schema of the returned rows
 	resolution *shred.Resolution // resolves rows of mapping to schema; nil if they are the same
+	// projection takes the chosen fields out of whole rows; nil if all are chosen.
+	projection *shred.Resolution
 }
 
 // Plan checks a query on all rows of the dataset that it may need.
@@ -79,7 +81,7 @@ func (s *section) plan(d *Dataset, q *Query) (*sectionPlan, error) {
 		columns = d.wanted(s, q.Schema.Root())
 	}
 	var err error
-	if p.mapping, p.columns, err = s.project(columns); err != nil {
+	if p.mapping, p.columns, err = s.choose(columns); err != nil {
 		return nil, err
 	}
 	if q.Where != "" {
@@ -88,7 +90,54 @@ func (s *section) plan(d *Dataset, q *Query) (*sectionPlan, error) {
 		}
 	}
 	p.count()
-	return p, nil
+	return p, p.project(d, columns)
+}
+
+// project finds the projection of whole rows to the fields that paths name, without keys.
+func (p *sectionPlan) project(d *Dataset, paths []string) error {
+	if paths == nil {
+		return nil
+	}
+	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return slices.ContainsFunc(p.keys, func(k int) bool { return d.list.keys[k].name == path })
+	})
+	m, _, err := p.files.Project(paths)
+	if err != nil {
+		return &queryError{err}
+	}
+	by, err := shred.Resolve(p.files.Schema, m.Schema, shred.AllowChanges)
+	if err != nil {
+		return in(p.name, err)
+	}
+	if !by.Identity() {
+		p.projection = by
+	}
+	return nil
+}
+
+// wholeColumns returns the columns to which whole rows are shredded: those of the condition and, if
+// chosen is set, those of the chosen fields.
+func (p *sectionPlan) wholeColumns(chosen bool) (columns []int) {
+	wanted := make([]bool, len(p.files.Columns))
+	want := func(columns []int) {
+		for _, col := range columns {
+			for ; col >= 0 && col < len(wanted); col = p.files.Columns[col].Parent {
+				wanted[col] = true
+			}
+		}
+	}
+	if p.where != nil {
+		want(p.where.Columns())
+	}
+	if chosen {
+		want(p.columns)
+	}
+	for col, is := range wanted {
+		if is {
+			columns = append(columns, col)
+		}
+	}
+	return columns
 }
 
 // count counts the columns that are read from files, and finds those that are read twice: the

@@ -16,6 +16,7 @@ type queryPart struct {
 	rows    int64
 	inFiles int // number of columns in the files
 	keys    []*constant
+	whole   *rowBlock // the rows, if they are kept whole; else nil
 	read    *Stats
 	blocks  [][]format.Block // by column; nil if not counted yet
 	bounded []bool           // by column: whether blocks have what the part says of their values

@@ -19,6 +19,7 @@ import (
 type reader struct {
 	ctx     context.Context
 	plan    *Plan
+	whole   bool  // rows that are stored whole are returned whole
 	skip    int64 // number of matches still to skip; 0 without a condition
 	left    int64 // number of matches still to return
 	stats   Stats
@@ -31,13 +32,14 @@ type reader struct {
 	todo  []span // rows of the part that are not in file yet
 	part  int    // index in Listing.Parts of the part of file and made, -1 without a part
 	file  *queryPart
-	made  *chunks // makes in-memory parts of the part's rows; nil if it stores columns
-	find  *filter // finds the matching rows of file; nil without a condition
-	rest  []span  // rows of file that were not returned yet
+	block *rowBlock // memory of in-memory parts; nil before the first one of the section
+	made  *chunks   // makes in-memory parts of the part's rows; nil if it stores columns
+	find  *filter   // finds the matching rows of file; nil without a condition
+	rest  []span    // rows of file that were not returned yet
 }
 
-func newReader(ctx context.Context, p *Plan) *reader {
-	r := &reader{ctx: ctx, plan: p, number: -1, part: -1, left: math.MaxInt64}
+func newReader(ctx context.Context, p *Plan, whole bool) *reader {
+	r := &reader{ctx: ctx, plan: p, whole: whole, number: -1, part: -1, left: math.MaxInt64}
 	if p.query.Where != "" {
 		r.skip, r.left = p.query.Offset, p.limit()
 	}
@@ -59,6 +61,9 @@ func (r *reader) begin(rows *rowRange) (moved bool, err error) {
 	}
 	return true, err
 }
+
+// done reports whether the limit of a query with a condition is reached.
+func (r *reader) done() bool { return r.left == 0 }
 
 // next returns the next matching rows, at least one. All of them are in r.file. It returns
 // io.EOF after the last row of the range. The caller may change the spans until the next call.
@@ -117,7 +122,7 @@ func (r *reader) move() error {
 	if p.blocks == nil && p.part == r.part && r.file != nil && r.made == nil {
 		return r.look()
 	}
-	r.close()
+	r.closePart()
 	r.part = p.part
 	var err error
 	if part := &r.plan.dataset.Parts()[p.part]; p.blocks != nil {
@@ -152,10 +157,16 @@ func (r *reader) open(part *Part) (err error) {
 }
 
 // make starts to make in-memory parts of rows, of which the first has the number first.
-func (r *reader) make(part *Part, first int64, rows rowSource) (err error) {
-	d := r.plan.dataset
-	r.made, err = newChunks(part.Name, r.section.files, d.list, first, rows, d.constants(r.section.section, part))
-	return err
+func (r *reader) make(part *Part, first int64, rows rowSource) error {
+	if r.block == nil {
+		r.block = newRowBlock(r.section.files, r.section.wholeColumns(!r.whole), r.whole, r.plan.dataset.list.memory)
+	}
+	if err := r.block.begin(part.Name); err != nil {
+		rows.close()
+		return err
+	}
+	r.made = newChunks(r.block, first, rows, r.plan.dataset.constants(r.section.section, part))
+	return nil
 }
 
 // nextMade makes the next in-memory part.
@@ -251,8 +262,17 @@ func (r *reader) takeStats() (since Stats) {
 // figures returns the figures since the last call of takeStats.
 func (r *reader) figures() Stats { return r.stats }
 
-// close closes the part.
+// close ends the reading of the section.
 func (r *reader) close() {
+	r.closePart()
+	if r.block != nil {
+		r.block.close()
+		r.block = nil
+	}
+}
+
+// closePart closes the part.
+func (r *reader) closePart() {
 	r.closeFile()
 	if r.made != nil {
 		r.made.close()

@@ -13,6 +13,7 @@ import (
 type resolvedReader struct {
 	rows    *rowReader
 	mapping *shred.Mapping
+	block   *rowBlock // nil before the first range
 	made    *chunks
 	source  *resolvedRows
 	file    *queryPart
@@ -26,13 +27,13 @@ func newResolvedReader(ctx context.Context, p *Plan, m *shred.Mapping) *resolved
 
 func (r *resolvedReader) begin(rows *rowRange) (moved bool, err error) {
 	r.closeFile()
-	if moved = r.made == nil; moved {
-		l := r.rows.plan.dataset.list
-		if r.made, err = newChunks(l.Path, r.mapping, l, 0, r.source, nil); err != nil {
-			return false, err
-		}
+	if moved = r.block == nil; moved {
+		r.block = newRowBlock(r.mapping, allColumns(r.mapping), false, r.rows.plan.dataset.list.memory)
 	}
-	r.made.err = nil
+	if err := r.block.begin(r.rows.plan.dataset.list.Path); err != nil {
+		return false, err
+	}
+	r.made = newChunks(r.block, 0, r.source, nil)
 	return moved, r.rows.begin(rows)
 }
 
@@ -48,10 +49,16 @@ func (r *resolvedReader) next() (_ []span, err error) {
 func (r *resolvedReader) opened() *queryPart { return r.file }
 
 func (r *resolvedReader) chosen() (all []column.Column, numbers []int) {
-	for i := range r.mapping.Columns {
-		numbers = append(numbers, i)
+	return r.mapping.Columns, allColumns(r.mapping)
+}
+
+// allColumns returns the numbers of all columns of a mapping.
+func allColumns(m *shred.Mapping) []int {
+	numbers := make([]int, len(m.Columns))
+	for i := range numbers {
+		numbers[i] = i
 	}
-	return r.mapping.Columns, numbers
+	return numbers
 }
 
 func (r *resolvedReader) at(row int64) place { return r.source.places[row-1] }
@@ -64,13 +71,15 @@ func (r *resolvedReader) note(o *origins, first int, rows span) {
 }
 
 func (r *resolvedReader) located(err error) error { return in(r.rows.plan.dataset.list.Path, err) }
+func (r *resolvedReader) done() bool              { return r.rows.done() }
 func (r *resolvedReader) takeStats() Stats        { return r.rows.takeStats() }
 func (r *resolvedReader) figures() Stats          { return r.rows.figures() }
 
 func (r *resolvedReader) close() {
 	r.closeFile()
-	if r.made != nil {
-		r.made.close()
+	r.rows.close()
+	if r.block != nil {
+		r.block.close()
 	}
 }
 
@@ -91,13 +100,13 @@ type resolvedRows struct {
 
 func (r *resolvedRows) skip(context.Context, int64) (int64, error) { return 0, nil }
 
-func (r *resolvedRows) fill(_ context.Context, c *chunk) (err error) {
-	for !c.full() {
+func (r *resolvedRows) fill(_ context.Context, b *rowBlock) (err error) {
+	for !b.full() {
 		if r.row, err = r.rows.next(r.row[:0]); err != nil {
 			return err
 		}
-		if _, err = c.add(r.row); err != nil {
-			return in(c.name, err)
+		if _, err = b.add(r.row); err != nil {
+			return in(b.name, err)
 		}
 		part, row := r.rows.origin()
 		r.origins.add(len(r.places), part, row)
@@ -115,4 +124,5 @@ const keptRow = 1 << 20
 // bytesRead returns 0: the reader of the rows counts them.
 func (r *resolvedRows) bytesRead() int64 { return 0 }
 
-func (r *resolvedRows) close() { r.rows.close() }
+// close does nothing: the owner of the rows closes them.
+func (r *resolvedRows) close() {}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 
 	"github.com/rowtocol/rowtocol/internal/budget"
@@ -62,6 +63,8 @@ type result[T any] struct {
 type resultMaker[T any] interface {
 	// make reads a range and passes its results to emit. It returns the first error of emit.
 	make(rows *rowRange, emit func(result[T]) error) error
+	// done reports whether the limit is reached, so that no other range has rows.
+	done() bool
 	// close ends the reading, and returns the figures since the last result.
 	close() Stats
 }
@@ -112,8 +115,18 @@ func (p *Results[T]) read(ctx context.Context) {
 				return ctx.Err()
 			}
 		})
+		if s.err == nil && m.done() {
+			p.finish()
+		}
 		close(s.results)
 	}
+}
+
+// finish says that no other range has rows.
+func (p *Results[T]) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ranges.err = io.EOF
 }
 
 // most returns the most ranges that are begun and have not ended. A reader that is ahead goes on
@@ -268,6 +281,8 @@ type sequence[R rangeReader] struct {
 // rangeReader is a reader of ranges.
 type rangeReader interface {
 	begin(rows *rowRange) error
+	// done reports whether the limit is reached, so that no other range has rows.
+	done() bool
 	figures() Stats
 	close()
 }
@@ -279,7 +294,12 @@ func newSequence[R rangeReader](ctx context.Context, p *Plan, r R) *sequence[R] 
 // next moves the reader to the next range. After the last one it returns io.EOF.
 func (s *sequence[R]) next() (err error) {
 	s.endRange()
-	if s.rows, err = s.ranges.next(s.ctx); err != nil {
+	err = io.EOF
+	if !s.reader.done() {
+		s.rows, err = s.ranges.next(s.ctx)
+	}
+	if err != nil {
+		s.reader.close() // columns read ahead are no longer needed
 		return err
 	}
 	return s.reader.begin(s.rows)

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
@@ -30,8 +31,9 @@ const (
 type rowBlock struct {
 	name    string // name of the file, for messages
 	mapping *shred.Mapping
-	columns []int // numbers of the columns to which rows are shredded
-	whole   bool  // rows are also kept whole
+	columns []int           // numbers of the columns to which rows are shredded
+	chosen  []column.Column // these columns
+	whole   bool            // rows are also kept whole
 	memory  *budget.Pool
 	heap    *budget.Heap
 	refused error // why memory for a value was refused
@@ -53,6 +55,7 @@ type rowBlock struct {
 	marked struct { // counts at the last mark
 		rows  int64
 		bytes int
+		data  int
 		empty int64
 	}
 }
@@ -62,7 +65,7 @@ type rowBlock struct {
 func newRowBlock(m *shred.Mapping, columns []int, whole bool, memory *budget.Pool) *rowBlock {
 	n := len(columns)
 	return &rowBlock{
-		mapping: m, columns: columns, whole: whole, memory: memory, heap: memory.NewHeap(), size: firstChunk / 2,
+		mapping: m, columns: columns, chosen: column.Choose(m.Columns, columns), whole: whole, memory: memory, heap: memory.NewHeap(), size: firstChunk / 2,
 		blocks: make([]column.Block, n), marks: make([]column.Mark, n),
 	}
 }
@@ -83,7 +86,7 @@ func (b *rowBlock) begin(name string) error {
 
 // empties makes new open blocks with room for the rows.
 func (b *rowBlock) empties() {
-	b.bufs = column.NewBuffers(column.Choose(b.mapping.Columns, b.columns), column.Interleaved, b.limit)
+	b.bufs = column.NewBuffers(b.chosen, column.Interleaved, b.limit)
 	b.bufs.Provide(nil, b.limit, b)
 	if len(b.columns) == len(b.mapping.Columns) {
 		b.shredder = shred.NewShredder(b.mapping, b.bufs)
@@ -96,6 +99,7 @@ func (b *rowBlock) empties() {
 // start drops all rows, and begins a block of at most this many rows.
 func (b *rowBlock) start(most int64) {
 	b.release()
+	b.giveLarge()
 	b.data, b.ends = b.data[:0], b.ends[:0]
 	b.size, b.most, b.rows, b.bytes, b.empty = min(2*b.size, b.limit), min(most, maxChunkRows), 0, 0, b.shredder.EmptyItems()
 	for i := range b.bufs.Cols {
@@ -146,24 +150,26 @@ func (b *rowBlock) add(data []byte) (int, error) {
 
 // keep keeps a whole row.
 func (b *rowBlock) keep(row []byte) error {
-	if size := len(b.data) + len(row); size > cap(b.data) && size > b.limit {
-		if memory := b.Take(size); memory == nil {
+	if size := len(b.data) + len(row); size > cap(b.data) && size > 2*b.limit {
+		memory := b.Take(size)
+		if memory == nil {
 			b.rows = 0
 			return b.refused
-		} else {
-			b.dropData()
-			b.data = append(memory[:0], b.data...)
 		}
+		memory = append(memory[:0], b.data...)
+		b.giveLarge()
+		b.data = memory
 	}
 	b.data = append(b.data, row...)
 	b.ends = append(b.ends, len(b.data))
 	return nil
 }
 
-// dropData frees the memory of whole rows if it is unusually large.
-func (b *rowBlock) dropData() {
+// giveLarge frees the memory of whole rows if it was taken for an unusually large row.
+func (b *rowBlock) giveLarge() {
 	if cap(b.data) > 2*b.limit {
 		b.Give(b.data)
+		b.data = nil
 	}
 }
 
@@ -181,7 +187,7 @@ func (b *rowBlock) mark() {
 	for i := range b.marks {
 		b.marks[i] = b.bufs.Cols[i].Mark()
 	}
-	b.marked.rows, b.marked.bytes, b.marked.empty = b.rows, b.bytes, b.shredder.EmptyItems()
+	b.marked.rows, b.marked.bytes, b.marked.data, b.marked.empty = b.rows, b.bytes, len(b.data), b.shredder.EmptyItems()
 }
 
 // back drops everything after the mark, such as part of a row.
@@ -191,8 +197,7 @@ func (b *rowBlock) back() {
 	}
 	b.rows, b.bytes = b.marked.rows, b.marked.bytes
 	if b.whole {
-		b.ends = b.ends[:b.rows]
-		b.data = b.data[:b.marked.data]
+		b.data, b.ends = b.data[:b.marked.data], b.ends[:b.rows]
 	}
 	//guard: stops counting items of dropped rows
 	b.empty += b.shredder.EmptyItems() - b.marked.empty
@@ -209,7 +214,7 @@ func (b *rowBlock) finish() {
 // cursor returns a cursor before the first row of a column of the mapping.
 func (b *rowBlock) cursor(col int) (format.Cursor, error) {
 	i, _ := slices.BinarySearch(b.columns, col)
-	return column.NewCursor(b.bufs.Columns, b.blocks, i)
+	return column.NewCursor(b.chosen, b.blocks, i)
 }
 
 // table returns the block table of a column, which is the one with this number in columns.

@@ -16,8 +16,10 @@ type rowReader struct {
 	memory   *budget.Heap    // memory of rows and columns
 	reserved int64           // bytes reserved for columns
 	resolver *shred.Resolver // nil if rows are not resolved
-	datum    []byte          // row in the writer's schema
-	resolved int64           // bytes reserved for resolved rows
+	project  *shred.Resolver // takes the chosen fields out of whole rows; nil if all are chosen
+	datum    []byte          // row before it is resolved
+	resolved int64           // bytes reserved for rows
+	whole    int64           // bytes reserved for datum if it is of a whole row
 
 	open     *queryPart // the part whose columns are open
 	cursors  cursors
@@ -41,7 +43,7 @@ const (
 const maxRow = 1 << 30
 
 func newRowReader(ctx context.Context, p *Plan) *rowReader {
-	return &rowReader{reader: newReader(ctx, p), memory: p.dataset.list.memory.NewHeap()}
+	return &rowReader{reader: newReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap()}
 }
 
 // begin starts with a range.
@@ -52,11 +54,16 @@ func (s *rowReader) begin(rows *rowRange) error {
 		return err
 	}
 	s.open, s.cursors = nil, newCursors(s.section.section.mapping.Columns, s.section.columns)
-	s.resolver = nil
-	if by := s.section.resolution; by != nil {
-		s.resolver = shred.NewResolver(by, maxRow)
-	}
+	s.resolver, s.project = newResolver(s.section.resolution), newResolver(s.section.projection)
 	return nil
+}
+
+// newResolver returns a resolver of rows, or nil if by is nil.
+func newResolver(by *shred.Resolution) *shred.Resolver {
+	if by == nil {
+		return nil
+	}
+	return shred.NewResolver(by, maxRow)
 }
 
 // close ends the reading.
@@ -95,7 +102,10 @@ func (s *rowReader) origin() (part int, row int64) { return s.part, s.file.first
 
 // row appends the row at which the cursors are.
 func (s *rowReader) row(dst []byte) (_ []byte, err error) {
-	if s.resolver == nil {
+	switch {
+	case s.open.whole != nil:
+		return s.wholeRow(dst)
+	case s.resolver == nil:
 		if dst, err = s.assemble.Row(dst); err != nil {
 			return dst, err
 		}
@@ -107,17 +117,57 @@ func (s *rowReader) row(dst []byte) (_ []byte, err error) {
 	if err := s.countItems(); err != nil {
 		return dst, err
 	}
+	return s.resolve(s.resolver, dst, s.datum, &s.resolved)
+}
+
+// wholeRow appends a row that is stored whole, reduced to the chosen fields, with the keys that are
+// chosen.
+func (s *rowReader) wholeRow(dst []byte) (_ []byte, err error) {
+	row := s.open.whole.row(s.end - s.count)
+	if s.resolver == nil {
+		return s.projectRow(dst, row, &s.resolved)
+	}
+	if s.datum, err = s.projectRow(s.datum[:0], row, &s.whole); err != nil {
+		return dst, err
+	}
+	return s.resolve(s.resolver, dst, s.datum, &s.resolved)
+}
+
+// projectRow appends the chosen fields of a row, and the chosen keys.
+func (s *rowReader) projectRow(dst, row []byte, reserved *int64) (_ []byte, err error) {
+	if s.project != nil {
+		if dst, err = s.resolve(s.project, dst, row, reserved); err != nil {
+			return dst, err
+		}
+	} else {
+		if len(row) > max(cap(dst)-len(dst), leastRow) {
+			if dst, err = s.grow(dst, len(row), reserved); err != nil {
+				return dst, err
+			}
+		}
+		dst = append(dst, row...)
+	}
+	for _, col := range s.section.columns {
+		if i := col - s.open.inFiles; i >= 0 {
+			dst = s.open.keys[i].append(dst)
+		}
+	}
+	return dst, nil
+}
+
+// resolve appends a row that it resolves.
+func (s *rowReader) resolve(by *shred.Resolver, dst, row []byte, reserved *int64) ([]byte, error) {
 	for {
-		s.resolver.Limit(cap(dst) - len(dst))
-		row, _, err := s.resolver.Row(dst, s.datum)
+		by.Limit(cap(dst) - len(dst))
+		resolved, _, err := by.Row(dst, row)
 		if !errors.Is(err, shred.ErrRoom) {
 			if d := (*damage.Error)(nil); errors.As(err, &d) {
 				d.Offset = -1 // the offset is in the row, not in the file
 			}
-			s.stats.Inexact = s.stats.Inexact.Plus(s.resolver.TakeInexact())
-			return row, err
+			s.stats.Inexact = s.stats.Inexact.Plus(by.TakeInexact())
+			return resolved, err
 		}
-		if dst, err = s.grow(dst); err != nil {
+		if dst, err = s.grow(dst, max(2*(cap(dst)-len(dst)), leastRow), reserved); err != nil {
 			return dst, err
 		}
 	}
@@ -138,14 +188,15 @@ func (s *rowReader) countItems() error {
 // leastRow is the least memory for resolved rows.
 const leastRow = 64 << 10
 
-// grow makes room for a larger row after dst.
-func (s *rowReader) grow(dst []byte) ([]byte, error) {
-	size := len(dst) + max(2*(cap(dst)-len(dst)), leastRow)
+// grow makes room for a row of n bytes after dst. reserved is the number of bytes that are reserved
+// for the memory of dst.
+func (s *rowReader) grow(dst []byte, n int, reserved *int64) ([]byte, error) {
+	size := len(dst) + n
 	if err := s.memory.Reserve(int64(size)); err != nil {
 		return dst, fmt.Errorf("a row of more than %d bytes: %w", cap(dst)-len(dst), err)
 	}
-	s.memory.Release(s.resolved)
-	s.resolved = int64(size)
+	s.memory.Release(*reserved)
+	*reserved = int64(size)
 	return append(make([]byte, 0, size), dst...), nil
 }
 
@@ -162,6 +213,10 @@ func (s *rowReader) advance() (err error) {
 		}
 	}
 	next := s.found[0]
+	if s.open.whole != nil {
+		s.found, s.end, s.count = s.found[1:], next.to, next.to-next.from
+		return nil
+	}
 	if next.from < s.readEnd {
 		err = s.assemble.Skip(int(next.from - s.end))
 	} else {
@@ -198,6 +253,9 @@ func (s *rowReader) start() error {
 // openColumns opens the columns of a part.
 func (s *rowReader) openColumns(f *queryPart) error {
 	s.open, s.end, s.readEnd, s.items = f, 0, 0, 0
+	if f.whole != nil {
+		return nil
+	}
 	if err := s.cursors.bind(f); err != nil {
 		return err
 	}

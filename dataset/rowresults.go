@@ -59,6 +59,8 @@ func (m *rowResults[T]) make(rows *rowRange, emit func(result[T]) error) error {
 	})
 }
 
+func (m *rowResults[T]) done() bool { return m.rows.done() }
+
 func (m *rowResults[T]) close() Stats {
 	m.rows.close()
 	m.waiting.close()
