@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
@@ -52,6 +53,26 @@ func newColumns(all []column.Column, numbers []int, memory vectorMemory) *column
 		}
 	}
 	return c
+}
+
+// swap replaces the vectors, and returns those before.
+func (c *columns) swap(set vectorSet) (before vectorSet) {
+	before = vectorSet{c.vectors, c.memory.sizes}
+	c.vectors, c.memory.sizes = set.vectors, set.sizes
+	return before
+}
+
+// renew makes new vectors.
+func (c *columns) renew() error {
+	n := len(c.numbers)
+	if err := c.memory.heap.Reserve(int64(n) * shred.ColumnMemory); err != nil {
+		return fmt.Errorf("%d columns: %w", n, err)
+	}
+	c.vectors, c.memory.sizes = make([]*column.Vector, n), make([]vectorSize, n)
+	for i := range c.vectors {
+		c.vectors[i] = new(column.Vector)
+	}
+	return nil
 }
 
 // reset empties the vectors.

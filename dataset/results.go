@@ -24,7 +24,7 @@ type Results[T any] struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	plan   *Plan
-	start  func(context.Context) resultMaker[T]
+	start  func(ctx context.Context, workers int) resultMaker[T]
 
 	readers int           // number of goroutines that read
 	stop    func()        // stops these goroutines; nil before the first call of Next
@@ -69,7 +69,7 @@ type resultMaker[T any] interface {
 	close() Stats
 }
 
-func newResults[T any](ctx context.Context, p *Plan, start func(context.Context) resultMaker[T]) *Results[T] {
+func newResults[T any](ctx context.Context, p *Plan, start func(ctx context.Context, workers int) resultMaker[T]) *Results[T] {
 	m := &Results[T]{plan: p, start: start, readers: p.workers(), ranges: newRanges(p), stats: p.Totals()}
 	m.ctx, m.cancel = context.WithCancel(ctx)
 	m.fewer = sync.NewCond(&m.mu)
@@ -95,7 +95,7 @@ func (p *Results[T]) run() {
 
 // read reads ranges until the last one was taken.
 func (p *Results[T]) read(ctx context.Context) {
-	m := p.start(ctx)
+	m := p.start(ctx, p.readers)
 	defer func() {
 		read := m.close()
 		p.mu.Lock()

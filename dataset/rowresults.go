@@ -35,8 +35,8 @@ func (r *Rows) Unread() {
 // passes them to emit. It passes on errors of Next, but io.EOF, and of emit. For the same rows it
 // must make the same results. Results that hold a Buffer of the worker wait within bounds.
 func RowResults[T any](ctx context.Context, p *Plan, start func(w *Waiting) func(rows *Rows, emit func(T) error) error) *Results[T] {
-	return newResults(ctx, p, func(ctx context.Context) resultMaker[T] {
-		w := newWaiting(ctx, p.dataset.list.memory, p.workers())
+	return newResults(ctx, p, func(ctx context.Context, workers int) resultMaker[T] {
+		w := newWaiting(ctx, p.dataset.list.memory, workers)
 		return &rowResults[T]{rows: Rows{rowReader: newRowReader(ctx, p)}, waiting: w, of: start(w)}
 	})
 }

@@ -78,17 +78,29 @@ func (w *Waiting) release(n int64) {
 	}
 }
 
-// Hold reserves n bytes for a result. The receiver of the result calls release at the end.
+// Hold reserves n bytes for a result. The receiver of the result calls release at the end. First
+// pass on all buffers, because Hold waits until they are released.
 func (w *Waiting) Hold(n int64) (release func(), err error) {
 	for {
+		w.dropFree()
 		if ok, err := w.try(n); ok || err != nil {
 			return func() { w.release(n) }, err
 		}
 		select {
+		case <-w.free:
+			w.release(BufferSize)
 		case <-w.freed:
 		case <-w.ctx.Done():
 			return nil, w.ctx.Err()
 		}
+	}
+}
+
+// dropFree frees the memory of buffers that are not used.
+func (w *Waiting) dropFree() {
+	for len(w.free) > 0 {
+		<-w.free
+		w.release(BufferSize)
 	}
 }
 

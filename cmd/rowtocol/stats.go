@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/stats"
 )
 
@@ -51,6 +52,7 @@ func newStatsCommand(a *app) *cobra.Command {
 }
 
 func (c *statsCommand) execute(ctx context.Context, names []string) error {
+	c.query.Limit = -1
 	in, err := c.openInput(ctx, names)
 	if err != nil {
 		return err
@@ -70,28 +72,15 @@ func (c *statsCommand) execute(ctx context.Context, names []string) error {
 }
 
 func (c *statsCommand) sumUp(ctx context.Context, in *catInput, r *summed) error {
-	in.query.Limit = -1
-	b, err := in.data.Batches(ctx, in.query)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	s, err := stats.New(b.Mapping().Columns, c.pool)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	p, stop := c.startProgress(ctx)
 	defer stop()
-	for b.Next() {
-		if err := s.Add(b); err != nil {
-			return err
-		}
-		p.set(b.Stats().Rows, b.Stats().BytesRead, 0)
+	columns, read, err := stats.Collect(ctx, in.plan, c.pool, func(s dataset.Stats) { p.set(s.Rows, s.BytesRead, 0) })
+	c.tellInexact(read.Inexact)
+	r.Rows, r.BytesRead = read.Rows, read.BytesRead
+	if columns != nil {
+		r.Columns = columns
 	}
-	c.tellInexact(b.Stats().Inexact)
-	r.Rows, r.BytesRead, r.Columns = b.Stats().Rows, b.Stats().BytesRead, s.Columns()
-	return b.Err()
+	return err
 }
 
 // shownValue is the width of the least and the largest value on a terminal.

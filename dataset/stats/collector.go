@@ -48,6 +48,60 @@ func (s *span) add(n int64) {
 	s.sum += float64(n)
 }
 
+// merge sums up two spans.
+func (s *span) merge(o *span) {
+	if o.n == 0 {
+		return
+	}
+	if s.n == 0 || o.min < s.min {
+		s.min = o.min
+	}
+	s.max = max(s.max, o.max)
+	s.n += o.n
+	s.sum += o.sum
+}
+
+// merge adds the figures of later values.
+func (c *collector) merge(later *collector) error {
+	if later.ordered > 0 {
+		c.mergeBounds(later)
+	}
+	c.values, c.nulls, c.nan, c.ordered = c.values+later.values, c.nulls+later.nulls, c.nan+later.nan, c.ordered+later.ordered
+	c.sum += later.sum
+	c.lengths.merge(&later.lengths)
+	c.items.merge(&later.items)
+	if c.seen == nil {
+		c.seen = later.seen
+	}
+	for i, seen := range later.seen {
+		c.seen[i] = c.seen[i] || seen
+	}
+	return c.sketch.Merge(later.sketch)
+}
+
+// mergeBounds merges the least and the largest values. later has at least one.
+func (c *collector) mergeBounds(later *collector) {
+	first := c.ordered == 0
+	if first || later.minInt < c.minInt {
+		c.minInt = later.minInt
+	}
+	if first || later.maxInt > c.maxInt {
+		c.maxInt = later.maxInt
+	}
+	if first || later.minFloat < c.minFloat {
+		c.minFloat = later.minFloat
+	}
+	if first || later.maxFloat > c.maxFloat {
+		c.maxFloat = later.maxFloat
+	}
+	if order := c.compare(later.minText, c.minText); first || order < 0 || order == 0 && c.cutMin {
+		c.minText, c.cutMin = later.minText, later.cutMin
+	}
+	if order := c.compare(later.maxText, c.maxText); first || order > 0 || order == 0 && later.cutMax {
+		c.maxText, c.cutMax = later.maxText, later.cutMax
+	}
+}
+
 // add adds a batch's values of the column.
 func (c *collector) add(v *column.Vector) {
 	if c.column.Array {

@@ -1,7 +1,10 @@
 package stats
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/axiomhq/hyperloglog"
 
@@ -44,48 +47,140 @@ const (
 	manyValues = 1 << 10
 )
 
-// Collector computes the figures of columns from batches of rows.
-type Collector struct {
-	columns []collector
-	memory  *budget.Heap
+// Collect returns the figures of the columns of a plan's rows. progress is called from time to time
+// with what was read; it may be nil. The statistics are those of the whole query.
+func Collect(ctx context.Context, p *dataset.Plan, memory *budget.Pool, progress func(dataset.Stats)) ([]Column, dataset.Stats, error) {
+	m, err := p.Mapping()
+	if err != nil || m == nil {
+		return nil, dataset.Stats{}, err
+	}
+	heap := memory.NewHeap()
+	defer heap.Close()
+	total, err := newFigures(m.Columns, heap)
+	if err != nil {
+		return nil, dataset.Stats{}, err
+	}
+	r, err := dataset.BatchResults(ctx, p, func() func(*dataset.RangeBatches, func(*figures) error) error {
+		return func(b *dataset.RangeBatches, emit func(*figures) error) error {
+			return collectRange(m.Columns, heap, b, emit)
+		}
+	})
+	if err != nil {
+		return nil, dataset.Stats{}, err
+	}
+	defer r.Close()
+	for {
+		of, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return total.result(), r.Stats(), nil
+		}
+		if err == nil {
+			err = total.merge(of)
+		}
+		if err != nil {
+			return nil, r.Stats(), err
+		}
+		if progress != nil {
+			progress(r.Stats())
+		}
+	}
 }
 
-// New returns a collector of columns. Each batch has these columns.
-func New(columns []column.Column, memory *budget.Pool) (*Collector, error) {
-	c := &Collector{columns: make([]collector, len(columns)), memory: memory.NewHeap()}
-	if err := c.memory.Reserve(int64(len(columns)) * columnMemory); err != nil {
-		c.Close()
+// collectRange passes the figures of a range to emit.
+func collectRange(columns []column.Column, heap *budget.Heap, b *dataset.RangeBatches, emit func(*figures) error) error {
+	f, err := newFigures(columns, heap)
+	if err != nil {
+		return err
+	}
+	for err == nil {
+		if err = b.Next(); err == nil {
+			err = f.add(b.Vector)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		f.release()
+		return err
+	}
+	return emit(f)
+}
+
+// figures collects the figures of columns.
+type figures struct {
+	columns []collector
+	heap    *budget.Heap
+	held    int64
+}
+
+func newFigures(columns []column.Column, heap *budget.Heap) (*figures, error) {
+	f := &figures{columns: make([]collector, len(columns)), heap: heap}
+	if err := f.reserve(int64(len(columns)) * columnMemory); err != nil {
 		return nil, fmt.Errorf("%d columns: %w", len(columns), err)
 	}
 	for i := range columns {
-		c.columns[i] = collector{column: &columns[i], sketch: hyperloglog.New14()}
+		f.columns[i] = collector{column: &columns[i], sketch: hyperloglog.New14()}
 	}
-	return c, nil
+	return f, nil
 }
 
-// Close releases the memory.
-func (c *Collector) Close() { c.memory.Close() }
+func (f *figures) reserve(n int64) error {
+	if err := f.heap.Reserve(n); err != nil {
+		return err
+	}
+	f.held += n
+	return nil
+}
 
-// Add adds the rows of a batch.
-func (c *Collector) Add(b *dataset.Batches) error {
-	for i := range c.columns {
-		col := &c.columns[i]
-		before := col.values
-		col.add(b.Vector(i))
-		if before < manyValues && col.values >= manyValues {
-			if err := c.memory.Reserve(sketchMemory); err != nil {
-				return fmt.Errorf("column %s: %w", col.column.Name, err)
-			}
+// release frees the memory.
+func (f *figures) release() {
+	f.heap.Release(f.held)
+	f.held = 0
+}
+
+// add adds the rows of a batch. vector returns the values of a column.
+func (f *figures) add(vector func(col int) *column.Vector) error {
+	for i := range f.columns {
+		c := &f.columns[i]
+		before := c.values
+		c.add(vector(i))
+		if err := f.grow(c, before); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Columns returns the figures of each column.
-func (c *Collector) Columns() []Column {
-	all := make([]Column, len(c.columns))
-	for i := range c.columns {
-		all[i] = c.columns[i].result()
+// grow reserves the memory of a column's sketch once the column has many values.
+func (f *figures) grow(c *collector, before int64) error {
+	if before >= manyValues || c.values < manyValues {
+		return nil
+	}
+	if err := f.reserve(sketchMemory); err != nil {
+		return fmt.Errorf("column %s: %w", c.column.Name, err)
+	}
+	return nil
+}
+
+// merge adds the figures of later rows, whose memory it frees.
+func (f *figures) merge(later *figures) error {
+	defer later.release()
+	for i := range f.columns {
+		c := &f.columns[i]
+		before := c.values
+		if err := c.merge(&later.columns[i]); err != nil {
+			return err
+		}
+		if err := f.grow(c, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// result returns the figures of each column.
+func (f *figures) result() []Column {
+	all := make([]Column, len(f.columns))
+	for i := range f.columns {
+		all[i] = f.columns[i].result()
 	}
 	return all
 }

@@ -14,13 +14,16 @@ import (
 // collect returns the figures of vectors of a column.
 func collect(t *testing.T, c column.Column, vectors ...*column.Vector) Column {
 	t.Helper()
-	all, err := New([]column.Column{c}, budget.New(1<<20))
+	heap := budget.New(1 << 20).NewHeap()
+	all, err := newFigures([]column.Column{c}, heap)
 	testenv.Must(t, err)
-	defer all.Close()
 	for _, v := range vectors {
-		all.columns[0].add(v)
+		one, err := newFigures([]column.Column{c}, heap)
+		testenv.Must(t, err)
+		testenv.Must(t, one.add(func(int) *column.Vector { return v }))
+		testenv.Must(t, all.merge(one))
 	}
-	r := all.Columns()[0]
+	r := all.result()[0]
 	if _, err := json.Marshal(r); err != nil {
 		t.Errorf("%+v: %v", r, err)
 	}
@@ -105,7 +108,7 @@ func TestOneLongText(t *testing.T) {
 // New fails if the memory is too small for the columns.
 func TestMemory(t *testing.T) {
 	columns := make([]column.Column, 1000)
-	if _, err := New(columns, budget.New(1<<20)); err == nil || !strings.Contains(err.Error(), "1000 columns") {
+	if _, err := newFigures(columns, budget.New(1<<20).NewHeap()); err == nil || !strings.Contains(err.Error(), "1000 columns") {
 		t.Error(err)
 	}
 }
