@@ -57,7 +57,7 @@ func TestWriterForgetsLargeBlocks(t *testing.T) {
 	testenv.Must(t, err)
 	for _, size := range []int{3 << 20, 10} {
 		testenv.Must(t, w.AppendBlock(1, make([]byte, size)))
-		if n := w.stored.Cap() + cap(w.out); n > 1<<10 {
+		if n := w.encoder.stored.Cap() + cap(w.out); n > 1<<10 {
 			t.Errorf("%d bytes are kept after a block of %d", n, size)
 		}
 	}

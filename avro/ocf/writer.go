@@ -18,22 +18,32 @@ import (
 // Writer writes an object container file block by block. The same calls give the same
 // bytes. After a call has failed, every later call returns the same error.
 type Writer struct {
-	w      io.Writer
-	sync   [SyncSize]byte
-	encode func(dst *bytes.Buffer, data []byte) error
-	stored bytes.Buffer
-	out    []byte
-	err    error
+	w       io.Writer
+	encoder *Encoder
+	out     []byte
+	err     error
 }
 
-// NewWriter writes the header and returns a writer of blocks. If codec is "", the header
-// has no key avro.codec, and the codec is null. The keys of meta must not begin with
-// "avro.". The writer buffers no blocks. The caller closes w.
+// NewWriter writes the header and returns a writer of blocks. EncodeHeader describes the
+// parameters. The writer buffers no blocks. The caller closes w.
 func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...Meta) (*Writer, error) {
-	encode, err := newEncoder(codec)
+	h, err := EncodeHeader(schema, codec, sync, meta...)
 	if err != nil {
 		return nil, err
 	}
+	e, err := NewEncoder(codec, sync)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(h); err != nil {
+		return nil, fmt.Errorf("write header: %w", err)
+	}
+	return &Writer{w: w, encoder: e}, nil
+}
+
+// EncodeHeader returns the header of an object container file. If codec is "", it has no key
+// avro.codec, and the codec is null. The keys of meta must not begin with "avro.".
+func EncodeHeader(schema, codec string, sync [SyncSize]byte, meta ...Meta) ([]byte, error) {
 	all := []Meta{{Key: KeySchema, Value: []byte(schema)}}
 	if codec != "" {
 		all = append(all, Meta{Key: KeyCodec, Value: []byte(codec)})
@@ -52,11 +62,7 @@ func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...M
 		h = append(binary.AppendVarint(h, int64(len(m.Value))), m.Value...)
 	}
 	h = append(h, 0)
-	h = append(h, sync[:]...)
-	if _, err := w.Write(h); err != nil {
-		return nil, fmt.Errorf("write header: %w", err)
-	}
-	return &Writer{w: w, sync: sync, encode: encode}, nil
+	return append(h, sync[:]...), nil
 }
 
 // AppendBlock compresses data, which is the encoding of as many rows as rows says, and
@@ -69,40 +75,64 @@ func (w *Writer) AppendBlock(rows int64, data []byte) error {
 	if rows < 0 {
 		return fmt.Errorf("block of %d rows", rows)
 	}
-	w.stored.Reset()
-	if w.err = w.encode(&w.stored, data); w.err != nil {
+	if w.out, w.err = w.encoder.Append(w.out[:0], rows, data, w.w); w.err != nil {
 		return w.err
 	}
-	w.out = binary.AppendVarint(w.out[:0], rows)
-	w.out = binary.AppendVarint(w.out, int64(w.stored.Len()))
-	if w.stored.Len() > largeBlock {
-		return w.appendLarge()
-	}
-	w.out = append(w.out, w.stored.Bytes()...)
-	w.out = append(w.out, w.sync[:]...)
-	if _, err := w.w.Write(w.out); err != nil {
-		w.err = fmt.Errorf("write block: %w", err)
-	}
+	w.err = writeBlock(w.w, w.out)
 	return w.err
+}
+
+func writeBlock(w io.Writer, pieces ...[]byte) error {
+	for _, b := range pieces {
+		if len(b) == 0 {
+			continue
+		}
+		if _, err := w.Write(b); err != nil {
+			return fmt.Errorf("write block: %w", err)
+		}
+	}
+	return nil
+}
+
+// Encoder encodes the blocks of object container files. It belongs to one goroutine. The
+// bytes of a block depend on the block only.
+type Encoder struct {
+	sync   [SyncSize]byte
+	encode func(dst *bytes.Buffer, data []byte) error
+	stored bytes.Buffer
+}
+
+// NewEncoder returns an encoder of blocks for a file whose header has this codec and these
+// sync bytes.
+func NewEncoder(codec string, sync [SyncSize]byte) (*Encoder, error) {
+	encode, err := newEncoder(codec)
+	return &Encoder{sync: sync, encode: encode}, err
 }
 
 // largeBlock is the size in bytes from which a stored block is written without a copy, and
 // its memory is freed.
 const largeBlock = 1 << 20
 
-// appendLarge writes a large block after its head without copying it.
-func (w *Writer) appendLarge() error {
-	for _, b := range [][]byte{w.out, w.stored.Bytes(), w.sync[:]} {
-		if _, err := w.w.Write(b); err != nil {
-			w.err = fmt.Errorf("write block: %w", err)
-			return w.err
-		}
+// Append compresses data, which is the encoding of as many rows as rows says, and appends
+// it to dst as one block. If the block is large, Append writes dst and the block to w
+// instead, and returns dst without bytes. It does not keep data.
+func (e *Encoder) Append(dst []byte, rows int64, data []byte, w io.Writer) ([]byte, error) {
+	e.stored.Reset()
+	if err := e.encode(&e.stored, data); err != nil {
+		return dst, err
 	}
-	w.stored = bytes.Buffer{}
-	return nil
+	stored := e.stored.Bytes()
+	dst = binary.AppendVarint(dst, rows)
+	dst = binary.AppendVarint(dst, int64(len(stored)))
+	if len(stored) > largeBlock {
+		e.stored = bytes.Buffer{}
+		return dst[:0], writeBlock(w, dst, stored, e.sync[:])
+	}
+	dst = append(dst, stored...)
+	return append(dst, e.sync[:]...), nil
 }
 
-// EncodedBound returns an approximate upper bound, in bytes, of the memory of AppendBlock
+// EncodedBound returns an approximate upper bound, in bytes, of the memory of Encoder.Append
 // for a block of size bytes with a codec. The output of a compressor with a stream grows by
 // doubling.
 func EncodedBound(codec string, size int64) int64 {
