@@ -72,7 +72,10 @@ func lines(t *testing.T, d *dataset.Dataset, q dataset.Query) (string, error) {
 	}
 	defer s.Close()
 	var b bytes.Buffer
-	w := export.NewJSON(&b, s.Schema(), export.JSONOptions{})
+	w, err := export.NewWriter(&b, export.JSON(s.Schema(), export.JSONOptions{}))
+	if err != nil {
+		return "", err
+	}
 	for {
 		row, err := s.Next(nil)
 		if err != nil {

@@ -133,16 +133,24 @@ var catFormats = []struct {
 	write  func(context.Context, *catInput, *catFlags, io.Writer) error
 }{
 	{"json", false, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
-		return export.NewJSON(w, s, export.JSONOptions{UnionTags: f.tagged}), nil
+		return export.NewWriter(w, export.JSON(s, export.JSONOptions{UnionTags: f.tagged}))
 	}).write},
 	{"csv", false, newRowWriter(func(w io.Writer, s *shred.Schema, _ *catFlags) (export.Writer, error) {
-		return export.NewCSV(w, s)
+		e, err := export.CSV(s)
+		if err != nil {
+			return nil, err
+		}
+		return export.NewWriter(w, e)
 	}).write},
 	{"table", false, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
 		return newRowTable(w, s, f.terminalWidth), nil
 	}).write},
 	{"avro", true, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
-		return export.NewAvro(w, s, f.codec)
+		e, err := export.Avro(s, f.codec)
+		if err != nil {
+			return nil, err
+		}
+		return export.NewWriter(w, e)
 	}).write},
 	{"arrow", true, writeArrow},
 	{"parquet", true, writeParquet},

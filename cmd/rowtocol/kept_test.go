@@ -27,7 +27,10 @@ func openOutput(t *testing.T, dir string) (read func() (int, error)) {
 		}
 		defer s.Close()
 		var b bytes.Buffer
-		w := export.NewJSON(&b, s.Schema(), export.JSONOptions{})
+		w, err := export.NewWriter(&b, export.JSON(s.Schema(), export.JSONOptions{}))
+		if err != nil {
+			return 0, err
+		}
 		for {
 			row, err := s.Next(nil)
 			if err != nil {

@@ -286,7 +286,11 @@ func idsOf(t *testing.T, names []store.Location) (ids []int) {
 	}
 	defer s.Close()
 	var b bytes.Buffer
-	w := export.NewJSON(&b, s.Schema(), export.JSONOptions{})
+	w, err := export.NewWriter(&b, export.JSON(s.Schema(), export.JSONOptions{}))
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
 	for {
 		row, err := s.Next(nil)
 		if err != nil {

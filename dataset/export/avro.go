@@ -16,53 +16,74 @@ const (
 	maxBlockRows = 1 << 20
 )
 
-// NewAvro returns a writer of an Avro object container file, which has the unchanged text
-// of the schema. codec is a codec of package ocf, or "" for null. The same rows give the
-// same bytes.
-func NewAvro(w io.Writer, s *shred.Schema, codec string) (Writer, error) {
-	var sync [16]byte
+// Avro returns the encoding of rows as an Avro object container file, which has the
+// unchanged text of the schema. codec is a codec of package ocf, or "" for null. The same
+// rows give the same bytes. The rows of each encoder begin a new block.
+func Avro(s *shred.Schema, codec string) (Encoding, error) {
+	e := &avroEncoding{codec: codec}
 	sum := sha256.Sum256([]byte(s.JSON()))
-	copy(sync[:], sum[:])
-	out, err := ocf.NewWriter(w, s.JSON(), codec, sync)
+	copy(e.sync[:], sum[:])
+	var err error
+	if e.header, err = ocf.EncodeHeader(s.JSON(), codec, e.sync); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+type avroEncoding struct {
+	header []byte
+	codec  string
+	sync   [ocf.SyncSize]byte
+}
+
+// Header implements Encoding.
+func (e *avroEncoding) Header() []byte { return e.header }
+
+// NewEncoder implements Encoding.
+func (e *avroEncoding) NewEncoder(w io.Writer) (Encoder, error) {
+	blocks, err := ocf.NewEncoder(e.codec, e.sync)
 	if err != nil {
 		return nil, err
 	}
-	return &avroWriter{w: out, codec: codec}, nil
+	return &avroEncoder{w: w, codec: e.codec, blocks: blocks}, nil
 }
 
-type avroWriter struct {
-	w     *ocf.Writer
-	codec string
-	rows  int64
-	block []byte
+type avroEncoder struct {
+	w      io.Writer
+	codec  string
+	blocks *ocf.Encoder
+	rows   int64 // number of rows of the open block
+	block  []byte
 }
 
-// Memory implements Writer. A large row is a block of its own.
-func (a *avroWriter) Memory(row int) int64 {
+// Memory implements Encoder. A large row is a block of its own.
+func (a *avroEncoder) Memory(row int) int64 {
 	return ocf.EncodedBound(a.codec, int64(row)+avroBlock)
 }
 
-func (a *avroWriter) Write(row []byte) error {
+// Append implements Encoder.
+func (a *avroEncoder) Append(dst, row []byte) ([]byte, error) {
 	if len(row) >= avroBlock {
-		if err := a.Close(); err != nil {
-			return err
+		dst, err := a.End(dst)
+		if err != nil {
+			return dst, err
 		}
-		return a.w.AppendBlock(1, row)
+		return a.blocks.Append(dst, 1, row, a.w)
 	}
 	a.block = append(a.block, row...)
 	a.rows++
 	if len(a.block) < avroBlock && a.rows < maxBlockRows {
-		return nil
+		return dst, nil
 	}
-	return a.Close()
+	return a.End(dst)
 }
 
-// Close writes the open block.
-func (a *avroWriter) Close() error {
+// End implements Encoder. It ends the open block.
+func (a *avroEncoder) End(dst []byte) ([]byte, error) {
 	if a.rows == 0 {
-		return nil
+		return dst, nil
 	}
-	err := a.w.AppendBlock(a.rows, a.block)
+	dst, err := a.blocks.Append(dst, a.rows, a.block, a.w)
 	a.rows, a.block = 0, a.block[:0]
-	return err
+	return dst, err
 }

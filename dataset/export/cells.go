@@ -1,7 +1,6 @@
 package export
 
 import (
-	"bufio"
 	"bytes"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
@@ -11,12 +10,13 @@ import (
 // Cells converts rows to the cells of a table: one cell per field of the row, or a single
 // cell if the row is not a record. Simple values have the text of CSV, and null is empty.
 // Text that is empty or begins with a quotation mark is a JSON string, so that it differs
-// from null. All other values are JSON, as NewJSON writes it.
+// from null. All other values are JSON, as in the encoding JSON.
 type Cells struct {
 	names  []string
 	fields []cell
-	json   jsonWriter
-	long   bytes.Buffer // flushed JSON of a cell
+	json   jsonEncoder
+	long   bytes.Buffer // what json wrote of a long cell
+	rest   []byte       // the rest of the cell
 	texts  [][]byte
 }
 
@@ -29,8 +29,8 @@ type cell struct {
 // NewCells returns a Cells for rows of a schema.
 func NewCells(s *shred.Schema) *Cells {
 	fs := forms{known: map[*shred.Node]*form{}, logical: true}
-	c := &Cells{}
-	c.json.w = bufio.NewWriter(&c.long)
+	c := &Cells{json: jsonEncoder{jsonEncoding: new(jsonEncoding)}}
+	c.json.w = &c.long
 	root := s.Root()
 	if root.Kind != shred.KindRecord {
 		c.add(&fs, root.FullName(), root)
@@ -73,7 +73,7 @@ func (c *Cells) Number(i int) bool { return c.fields[i].number }
 
 // Row returns the cells of a row, given its datum. They are valid until the next call.
 func (c *Cells) Row(row []byte) ([][]byte, error) {
-	c.json.in = datum{rest: row}
+	c.json.start(nil, row)
 	for i := range c.fields {
 		c.texts[i] = c.value(c.texts[i][:0], c.fields[i].form)
 	}
@@ -102,9 +102,8 @@ func (c *Cells) value(dst []byte, f *form) []byte {
 	case shred.KindRecord, shred.KindArray, shred.KindMap:
 		c.json.written = 0
 		c.long.Reset()
-		rest := c.json.value(nil, f)
-		_ = c.json.w.Flush() // a write to memory does not fail
-		return append(append(dst, c.long.Bytes()...), rest...)
+		c.rest = c.json.value(c.rest[:0], f)
+		return append(append(dst, c.long.Bytes()...), c.rest...)
 	}
 	return appendText(dst, f, in)
 }

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,39 +13,25 @@ import (
 // ErrNotSimple is returned for a schema whose rows cannot be lines of a table.
 var ErrNotSimple = errors.New("CSV holds simple and optional fields only")
 
-// NewCSV returns a writer of a table in the form of RFC 4180, whose lines end with a line
-// feed. The first line has the names, and each further line a row. The fields of nested
+// CSV returns the encoding of rows as a table in the form of RFC 4180, whose lines end with a
+// line feed. The first line has the names, and each further line a row. The fields of nested
 // records have dotted names. A null is an empty field, and an empty string is "". If a field
 // has lists, maps or several types, the error is ErrNotSimple.
-func NewCSV(w io.Writer, s *shred.Schema) (Writer, error) {
-	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize)}
+func CSV(s *shred.Schema) (Encoding, error) {
+	c := &csvEncoding{header: []byte{'\n'}}
 	fs := forms{known: map[*shred.Node]*form{}, logical: true}
 	if err := c.addColumns(&fs, s.Root(), "", 0); err != nil {
 		return nil, err
 	}
-	for i, name := range c.names {
-		if i > 0 {
-			c.line = append(c.line, ',')
-		}
-		c.line = appendField(c.line, []byte(name))
-	}
-	c.line = append(c.line, '\n')
-	_, err := c.w.Write(c.line)
-	return c, err
+	return c, nil
 }
 
 // maxRecords bounds how deep records nest. Recursive records would nest without end.
 const maxRecords = 1000
 
-type csvWriter struct {
-	w      *bufio.Writer
-	names  []string
+type csvEncoding struct {
+	header []byte
 	fields []csvField
-	in     datum
-	line   []byte
-	text   []byte
-
-	written int // bytes of the line that were flushed
 }
 
 // csvField is a column of the table.
@@ -55,7 +40,7 @@ type csvField struct {
 	null  int // index of null in the union of null and the value; -1 if there is no union
 }
 
-func (c *csvWriter) addColumns(fs *forms, n *shred.Node, name string, depth int) error {
+func (c *csvEncoding) addColumns(fs *forms, n *shred.Node, name string, depth int) error {
 	if depth > maxRecords {
 		return fmt.Errorf("%w: field %q nests more than %d records", ErrNotSimple, name, maxRecords)
 	}
@@ -78,95 +63,99 @@ func (c *csvWriter) addColumns(fs *forms, n *shred.Node, name string, depth int)
 	if name == "" {
 		name = n.FullName()
 	}
-	c.names, c.fields = append(c.names, name), append(c.fields, csvField{fs.of(value), null})
+	c.header = c.header[:len(c.header)-1]
+	if len(c.fields) > 0 {
+		c.header = append(c.header, ',')
+	}
+	c.header = append(appendField(c.header, []byte(name)), '\n')
+	c.fields = append(c.fields, csvField{fs.of(value), null})
 	return nil
 }
 
-func (c *csvWriter) Write(row []byte) error {
-	c.in, c.written = datum{rest: row}, 0
-	c.line = c.line[:0]
+// Header implements Encoding.
+func (c *csvEncoding) Header() []byte { return c.header }
+
+// NewEncoder implements Encoding.
+func (c *csvEncoding) NewEncoder(w io.Writer) (Encoder, error) {
+	return &csvEncoder{csvEncoding: c, line: line{w: w}}, nil
+}
+
+type csvEncoder struct {
+	*csvEncoding
+	line
+	text []byte // scratch memory
+}
+
+// Append implements Encoder.
+func (c *csvEncoder) Append(dst, row []byte) ([]byte, error) {
+	c.start(dst, row)
 	for i := range c.fields {
 		if i > 0 {
-			c.line = append(c.line, ',')
+			dst = append(dst, ',')
 		}
 		f := &c.fields[i]
 		if f.null >= 0 && c.in.index(2) == f.null || f.kind == shred.KindNull {
 			continue
 		}
-		c.field(f.form)
-		c.in.bound(c.written + len(c.line))
+		dst = c.flush(c.field(dst, f.form))
 	}
-	c.line = append(c.line, '\n')
-	if err := c.in.end(); err != nil {
-		return err
-	}
-	_, err := c.w.Write(c.line)
-	return err
+	return c.finish(append(dst, '\n'))
 }
 
-// Memory implements Writer. Long values are written in pieces.
-func (c *csvWriter) Memory(int) int64 { return 0 }
+// End implements Encoder.
+func (*csvEncoder) End(dst []byte) ([]byte, error) { return dst, nil }
 
-// field appends a value to the line.
-func (c *csvWriter) field(f *form) {
+// Memory implements Encoder. Long values are written in pieces.
+func (*csvEncoder) Memory(int) int64 { return 0 }
+
+// field appends the next value.
+func (c *csvEncoder) field(dst []byte, f *form) []byte {
 	switch f.kind {
 	case shred.KindString:
-		c.long(c.in.sized())
-		return
+		return c.long(dst, c.in.sized())
 	case shred.KindBytes, shred.KindFixed:
-		if b := c.in.bytes(f); isBase64(f, b) {
+		b := c.in.bytes(f)
+		switch {
+		case isBase64(f, b):
 			for len(b) > longText {
-				c.line = c.flush(appendBase64(c.line, b[:longText]))
+				dst = c.flush(appendBase64(dst, b[:longText]))
 				b = b[longText:]
 			}
 			c.text = appendBase64(c.text[:0], b)
-			c.line = appendField(c.line, c.text)
-		} else if c.in.err == nil {
+		case c.in.err == nil:
 			c.text = appendBytes(c.text[:0], f, b)
-			c.line = appendField(c.line, c.text)
 		}
-		return
+		return appendField(dst, c.text)
+	case shred.KindEnum:
+		c.text = appendText(c.text[:0], f, &c.in)
+		return appendField(dst, c.text)
 	}
-	c.text = appendText(c.text[:0], f, &c.in)
-	c.line = appendField(c.line, c.text)
+	return appendText(dst, f, &c.in) // has no character that needs quotes
 }
 
 // long appends text of any length.
-func (c *csvWriter) long(text []byte) {
+func (c *csvEncoder) long(dst, text []byte) []byte {
 	if len(text) <= longText {
-		c.line = appendField(c.line, text)
-		return
+		return appendField(dst, text)
 	}
-	quoted := bytes.ContainsAny(text, special)
+	quoted := needsQuotes(text)
 	if quoted {
-		c.line = append(c.line, '"')
+		dst = append(dst, '"')
 	}
 	for len(text) > 0 {
 		n := wholeRunes(text, longText)
-		c.line = c.flush(appendQuoted(c.line, text[:n]))
+		dst = c.flush(appendQuoted(dst, text[:n]))
 		text = text[n:]
 	}
 	if quoted {
-		c.line = append(c.line, '"')
+		dst = append(dst, '"')
 	}
+	return dst
 }
-
-// flush writes the line so far and returns an empty line. The next Write to the buffer
-// returns the error of flush.
-func (c *csvWriter) flush(line []byte) []byte {
-	n, _ := c.w.Write(line)
-	c.written += n
-	return line[:0]
-}
-
-func (c *csvWriter) Close() error { return c.w.Flush() }
-
-// special has the characters for which a field needs quotes.
-const special = "\",\r\n"
 
 // appendField appends a field, in quotes if it needs them.
 func appendField(dst, text []byte) []byte {
-	if len(text) > 0 && !bytes.ContainsAny(text, special) {
+	if len(text) > 0 && !needsQuotes(text) {
 		return appendQuoted(dst, text)
 	}
 	return append(appendQuoted(append(dst, '"'), text), '"')

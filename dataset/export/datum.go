@@ -25,52 +25,55 @@ var errText = fmt.Errorf("the row is of more than %d bytes of text", maxText)
 // datum reads the values of a row one by one. After the first error, the rest is empty, and
 // reads return zero.
 type datum struct {
-	rest  []byte
+	row   []byte
+	at    int // number of bytes that were read
 	depth int
 	err   error
 }
 
 func (d *datum) fail(err error) {
-	d.rest, d.err = nil, err
+	d.row, d.at, d.err = nil, 0, err
 }
 
 // end returns the first error, or an error if bytes are left.
 func (d *datum) end() error {
 	//guard: rejects bytes after the row
-	if d.err == nil && len(d.rest) > 0 {
+	if d.err == nil && d.at < len(d.row) {
 		return errDatum
 	}
 	return d.err
 }
 
-// bound ends the row if its text is too long.
-func (d *datum) bound(text int) {
-	if text > maxText {
-		d.fail(errText)
+// long reads an int, a long, an index or a count. Most of them have one byte.
+func (d *datum) long() int64 {
+	if d.at < len(d.row) && d.row[d.at] < 0x80 {
+		b := d.row[d.at]
+		d.at++
+		return int64(b>>1) ^ -int64(b&1)
 	}
+	return d.varint()
 }
 
-// long reads an int, a long, an index or a count.
-func (d *datum) long() int64 {
-	v, n := binary.Varint(d.rest)
+func (d *datum) varint() int64 {
+	v, n := binary.Varint(d.row[d.at:])
 	if n <= 0 {
 		d.fail(errDatum)
 		return 0
 	}
-	d.rest = d.rest[n:]
+	d.at += n
 	return v
 }
 
 // take reads n bytes.
 func (d *datum) take(n int64) []byte {
 	//guard: rejects a value that reaches beyond its row
-	if n < 0 || n > int64(len(d.rest)) {
+	if n < 0 || n > int64(len(d.row)-d.at) {
 		d.fail(errDatum)
 		return nil
 	}
-	b := d.rest[:n]
-	d.rest = d.rest[n:]
-	return b
+	from := d.at
+	d.at += int(n)
+	return d.row[from:d.at:d.at]
 }
 
 // sized reads a length and as many bytes.
@@ -117,7 +120,7 @@ func (d *datum) count() int64 {
 		d.long() // the block's size
 	}
 	//guard: bounds the items without bytes
-	if n < 0 || n > int64(len(d.rest))+maxEmpty {
+	if n < 0 || n > int64(len(d.row)-d.at)+maxEmpty {
 		d.fail(errDatum)
 		return 0
 	}

@@ -2,6 +2,11 @@
 // Avro object container files. A row is the bytes of its datum, as dataset.Scan returns
 // it.
 //
+// JSON, CSV and Avro prepare a schema: they return an Encoding, which goroutines may share.
+// Its encoders append rows to buffers, each on a goroutine of its own. The header of the
+// encoding and the bytes of the encoders, in the order of the rows, are the output.
+// NewWriter does this for one goroutine.
+//
 // # JSON and CSV
 //
 // Values are written for people and for tools that do not know Avro:

@@ -40,6 +40,30 @@ func encode(t *testing.T, schema string, native any) []byte {
 	return b
 }
 
+// open returns a writer of an encoding.
+func open(t testing.TB, w io.Writer, e Encoding) Writer {
+	t.Helper()
+	opened, err := NewWriter(w, e)
+	testenv.Must(t, err)
+	return opened
+}
+
+// openCSV returns a writer of CSV.
+func openCSV(t testing.TB, w io.Writer, s *shred.Schema) Writer {
+	t.Helper()
+	e, err := CSV(s)
+	testenv.Must(t, err)
+	return open(t, w, e)
+}
+
+// openAvro returns a writer of Avro files.
+func openAvro(t testing.TB, w io.Writer, s *shred.Schema, codec string) Writer {
+	t.Helper()
+	e, err := Avro(s, codec)
+	testenv.Must(t, err)
+	return open(t, w, e)
+}
+
 // write returns the output of a writer of rows.
 func write(t *testing.T, w Writer, out *bytes.Buffer, rows ...[]byte) string {
 	t.Helper()
@@ -112,12 +136,11 @@ func TestValues(t *testing.T) {
 	} {
 		s := parse(t, c.schema)
 		var out bytes.Buffer
-		if got := write(t, NewJSON(&out, s, JSONOptions{}), &out, c.datum); got != c.json+"\n" {
+		if got := write(t, open(t, &out, JSON(s, JSONOptions{})), &out, c.datum); got != c.json+"\n" {
 			t.Errorf("%s of %x: JSON %s, want %s", c.schema, c.datum, got, c.json)
 		}
 		out.Reset()
-		w, err := NewCSV(&out, s)
-		testenv.Must(t, err)
+		w := openCSV(t, &out, s)
 		_ = w.Close()
 		out.Reset()
 		if got := write(t, w, &out, c.datum); got != c.plain+"\n" {
@@ -132,13 +155,15 @@ const nested = `{"type":"record","name":"R","fields":[
 	{"name":"tags","type":{"type":"map","values":["null","int"]}},
 	{"name":"list","type":{"type":"array","items":"string"}}]}`
 
-// Strings are scanned eight bytes at a time.
+// Strings are scanned some bytes at a time.
 func TestStringsOfAllBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
 	for c := range 256 {
-		for at := range 19 {
+		for n := range 41 {
 			for _, around := range []string{"a", "é", "\n", "\xff"} {
-				in := strings.Repeat(around, at) + string([]byte{byte(c)}) + strings.Repeat(around, 18-at)
-				out := appendString(nil, []byte(in))
+				at := r.IntN(n + 1)
+				in := strings.Repeat(around, at) + string([]byte{byte(c)}) + strings.Repeat(around, n-at)
+				out := appendString([]byte("before"), []byte(in))[len("before"):]
 				var got string
 				if err := json.Unmarshal(out, &got); err != nil || got != string([]rune(in)) || bytes.IndexByte(out, 0x7f) >= 0 {
 					t.Fatalf("%q: %v\n%s", in, err, out)
@@ -159,15 +184,15 @@ func TestNested(t *testing.T) {
 	want := `{"id":1,"who":{"b":"AOk="},"tags":{"x":5},"list":["a","b"]}
 {"id":2,"who":null,"tags":{},"list":[]}
 `
-	if got := write(t, NewJSON(&out, s, JSONOptions{}), &out, row, empty); got != want {
+	if got := write(t, open(t, &out, JSON(s, JSONOptions{})), &out, row, empty); got != want {
 		t.Errorf("got %s", got)
 	}
 	out.Reset()
 	want = `{"id":1,"who":{"n.P":{"b":"\u0000\u00e9"}},"tags":{"x":{"int":5}},"list":["a","b"]}` + "\n"
-	if got := write(t, NewJSON(&out, s, JSONOptions{UnionTags: true}), &out, row); got != want {
+	if got := write(t, open(t, &out, JSON(s, JSONOptions{UnionTags: true})), &out, row); got != want {
 		t.Errorf("with tags: %s", got)
 	}
-	if _, err := NewCSV(&out, s); !errors.Is(err, ErrNotSimple) {
+	if _, err := CSV(s); !errors.Is(err, ErrNotSimple) {
 		t.Errorf("CSV of a nested schema: %v", err)
 	}
 }
@@ -178,8 +203,7 @@ func TestCSVFlattensRecords(t *testing.T) {
 		{"name":"b","type":"null"}]}`
 	s := avrotest.Parse(t, schema)
 	var out bytes.Buffer
-	w, err := NewCSV(&out, s)
-	testenv.Must(t, err)
+	w := openCSV(t, &out, s)
 	text := write(t, w, &out, []byte{2, 0, 2, 'q'}, []byte{4, 2}, []byte{6, 0, 0})
 	if want := "a.x,\"a.y,\",b\n1,q,\n2,,\n3,\"\",\n"; text != want {
 		t.Errorf("got %q", text)
@@ -209,11 +233,10 @@ func TestRandomRows(t *testing.T) {
 			}
 		}
 		var plain, tagged, avro bytes.Buffer
-		w, err := NewAvro(&avro, s, "deflate")
-		testenv.Must(t, err)
+		w := openAvro(t, &avro, s, "deflate")
 		write(t, w, &avro, rows...)
-		write(t, NewJSON(&plain, s, JSONOptions{}), &plain, rows...)
-		write(t, NewJSON(&tagged, s, JSONOptions{UnionTags: true}), &tagged, rows...)
+		write(t, open(t, &plain, JSON(s, JSONOptions{})), &plain, rows...)
+		write(t, open(t, &tagged, JSON(s, JSONOptions{UnionTags: true})), &tagged, rows...)
 		for _, line := range bytes.Split(bytes.TrimSuffix(plain.Bytes(), []byte{'\n'}), []byte{'\n'}) {
 			if !json.Valid(line) || !utf8.Valid(line) {
 				t.Fatalf("%s: not JSON: %q", text, line)
@@ -286,9 +309,9 @@ func TestInvalidDatum(t *testing.T) {
 	} {
 		s := parse(t, c.schema)
 		var out bytes.Buffer
-		writers := map[string]Writer{"json": NewJSON(&out, s, JSONOptions{}), "avro json": NewJSON(&out, s, JSONOptions{UnionTags: true})}
-		if w, err := NewCSV(&out, s); err == nil {
-			writers["csv"] = w
+		writers := map[string]Writer{"json": open(t, &out, JSON(s, JSONOptions{})), "avro json": open(t, &out, JSON(s, JSONOptions{UnionTags: true}))}
+		if e, err := CSV(s); err == nil {
+			writers["csv"] = open(t, &out, e)
 		} else if !errors.Is(err, ErrNotSimple) {
 			t.Fatal(err)
 		}
@@ -307,7 +330,7 @@ func TestWriteAllocatesNothing(t *testing.T) {
 	})
 	var out bytes.Buffer
 	out.Grow(64 << 20)
-	w := NewJSON(&out, parse(t, nested), JSONOptions{})
+	w := open(t, &out, JSON(parse(t, nested), JSONOptions{}))
 	if n := testing.AllocsPerRun(10_000, func() { _ = w.Write(row) }); n != 0 {
 		t.Errorf("%v allocations for a row", n)
 	}
@@ -326,7 +349,7 @@ func FuzzWriters(f *testing.F) {
 		var out bytes.Buffer
 		for _, o := range []JSONOptions{{}, {UnionTags: true}} {
 			out.Reset()
-			w := NewJSON(&out, s, o)
+			w := open(t, &out, JSON(s, o))
 			if err := w.Write(row); err != nil {
 				continue
 			}
@@ -334,7 +357,8 @@ func FuzzWriters(f *testing.F) {
 				t.Errorf("%q: %v", out.Bytes(), err)
 			}
 		}
-		if w, err := NewCSV(&out, s); err == nil {
+		if e, err := CSV(s); err == nil {
+			w := open(t, &out, e)
 			_ = w.Write(row)
 			_ = w.Close()
 		}
@@ -350,17 +374,11 @@ func TestLongValues(t *testing.T) {
 			text := strings.Repeat("x", shift) + strings.Repeat(unit, 200_000/len(unit))
 			row := append(binary.AppendVarint(nil, int64(len(text))), text...)
 			row = append(row, row...)
-			for name, open := range map[string]func(io.Writer) (Writer, error){
-				"json": func(w io.Writer) (Writer, error) { return NewJSON(w, s, JSONOptions{}), nil },
-				"avro": func(w io.Writer) (Writer, error) { return NewJSON(w, s, JSONOptions{UnionTags: true}), nil },
-				"csv":  func(w io.Writer) (Writer, error) { return NewCSV(w, s) },
-			} {
+			table, err := CSV(s)
+			testenv.Must(t, err)
+			for name, e := range map[string]Encoding{"json": JSON(s, JSONOptions{}), "avro": JSON(s, JSONOptions{UnionTags: true}), "csv": table} {
 				var out bytes.Buffer
-				w, err := open(&out)
-				if err == nil {
-					err = errors.Join(w.Write(row), w.Close())
-				}
-				testenv.Must(t, err)
+				write(t, open(t, &out, e), &out, row)
 				wantString, wantBytes := strings.ToValidUTF8(text, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(text))
 				var got struct{ S, B string }
 				if name == "csv" {

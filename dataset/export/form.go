@@ -21,7 +21,7 @@ type form struct {
 
 // field is a field of a record.
 type field struct {
-	key []byte // `"name":`
+	key []byte // `{"name":` for the first field of a record, and `,"name":` for others
 	*form
 }
 
@@ -43,8 +43,10 @@ func (fs *forms) of(n *shred.Node) *form {
 	for _, s := range n.Symbols {
 		f.symbols = append(f.symbols, appendString(nil, []byte(s)))
 	}
+	before := byte('{')
 	for _, in := range n.Fields {
-		f.fields = append(f.fields, field{append(appendString(nil, []byte(in.Name)), ':'), fs.of(in.Type)})
+		f.fields = append(f.fields, field{append(appendString([]byte{before}, []byte(in.Name)), ':'), fs.of(in.Type)})
+		before = ','
 	}
 	if n.Items != nil {
 		f.items = fs.of(n.Items)

@@ -1,78 +1,59 @@
 package export
 
 import (
-	"bufio"
 	"encoding/base64"
-	"encoding/binary"
 	"io"
 	"math"
-	"math/bits"
+	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 )
-
-// bufferSize is the size of an output's buffer, in bytes.
-const bufferSize = 256 << 10
-
-// Writer writes rows to an output. The output is complete only after Close.
-type Writer interface {
-	// Write writes the row with this datum. It does not keep datum.
-	Write(datum []byte) error
-	// Memory returns the most memory of Write that depends on the size of a row, in bytes.
-	Memory(row int) int64
-	// Close writes pending bytes. It does not close the output.
-	Close() error
-}
 
 // JSONOptions choose the form of JSON.
 type JSONOptions struct {
 	UnionTags bool // write Avro's own JSON encoding
 }
 
-// NewJSON returns a writer of a line of JSON per row.
-func NewJSON(w io.Writer, s *shred.Schema, o JSONOptions) Writer {
+// JSON returns the encoding of rows as a line of JSON per row.
+func JSON(s *shred.Schema, o JSONOptions) Encoding {
 	fs := forms{known: map[*shred.Node]*form{}, logical: !o.UnionTags}
-	return &jsonWriter{w: bufio.NewWriterSize(w, bufferSize), root: fs.of(s.Root()), avro: o.UnionTags}
+	return &jsonEncoding{fs.of(s.Root()), o.UnionTags}
 }
 
-type jsonWriter struct {
-	w    *bufio.Writer
+type jsonEncoding struct {
 	root *form
 	avro bool
-
-	in      datum
-	line    []byte
-	written int // number of bytes of the line that were flushed
 }
 
-// Memory implements Writer. The text of long rows is written in pieces.
-func (j *jsonWriter) Memory(int) int64 { return 0 }
+// Header implements Encoding.
+func (*jsonEncoding) Header() []byte { return nil }
 
-func (j *jsonWriter) Write(row []byte) error {
-	j.in, j.written = datum{rest: row}, 0
-	j.line = append(j.value(j.line[:0], j.root), '\n')
-	if err := j.in.end(); err != nil {
-		return err
-	}
-	_, err := j.w.Write(j.line)
-	return err
+// NewEncoder implements Encoding.
+func (e *jsonEncoding) NewEncoder(w io.Writer) (Encoder, error) {
+	return &jsonEncoder{jsonEncoding: e, line: line{w: w}}, nil
 }
 
-// flush writes the text of a line if it is long, and returns the text that is not written.
-// The next Write to the buffer returns the error of flush.
-func (j *jsonWriter) flush(line []byte) []byte {
-	if j.in.bound(j.written + len(line)); len(line) < longText || j.in.err != nil {
-		return line
-	}
-	n, _ := j.w.Write(line)
-	j.written += n
-	return line[:0]
+type jsonEncoder struct {
+	*jsonEncoding
+	line
 }
+
+// Memory implements Encoder. The text of long rows is written in pieces.
+func (*jsonEncoder) Memory(int) int64 { return 0 }
+
+// Append implements Encoder.
+func (j *jsonEncoder) Append(dst, row []byte) ([]byte, error) {
+	j.start(dst, row)
+	return j.finish(append(j.value(dst, j.root), '\n'))
+}
+
+// End implements Encoder.
+func (*jsonEncoder) End(dst []byte) ([]byte, error) { return dst, nil }
 
 // text appends a JSON string of a value. cut returns where a long value may be split.
-func (j *jsonWriter) text(dst, s []byte, escape func(dst, s []byte) []byte, cut func(s []byte, most int) int) []byte {
+func (j *jsonEncoder) text(dst, s []byte, escape func(dst, s []byte) []byte, cut func(s []byte, most int) int) []byte {
 	dst = append(dst, '"')
 	for len(s) > longText {
 		n := cut(s, longText)
@@ -82,10 +63,15 @@ func (j *jsonWriter) text(dst, s []byte, escape func(dst, s []byte) []byte, cut 
 	return append(escape(dst, s), '"')
 }
 
-func (j *jsonWriter) Close() error { return j.w.Flush() }
-
 // value appends the next value of the row.
-func (j *jsonWriter) value(dst []byte, f *form) []byte {
+func (j *jsonEncoder) value(dst []byte, f *form) []byte {
+	for f.kind == shred.KindUnion && !j.avro {
+		i := j.in.index(len(f.branches))
+		if i < 0 {
+			return dst
+		}
+		f = f.branches[i]
+	}
 	switch f.kind {
 	case shred.KindRecord:
 		return j.record(dst, f)
@@ -94,14 +80,18 @@ func (j *jsonWriter) value(dst []byte, f *form) []byte {
 	case shred.KindMap:
 		return j.items(dst, f, [2]byte{'{', '}'})
 	case shred.KindUnion:
-		return j.union(dst, f)
+		return j.tagged(dst, f)
 	case shred.KindEnum:
 		if i := j.in.index(len(f.symbols)); i >= 0 {
 			dst = append(dst, f.symbols[i]...)
 		}
 		return dst
 	case shred.KindString:
-		return j.text(dst, j.in.sized(), appendEscaped, wholeRunes)
+		s := j.in.sized()
+		if len(s) <= longText {
+			return appendString(dst, s)
+		}
+		return j.text(dst, s, appendEscaped, wholeRunes)
 	case shred.KindBytes, shred.KindFixed:
 		b := j.in.bytes(f)
 		switch {
@@ -114,47 +104,50 @@ func (j *jsonWriter) value(dst []byte, f *form) []byte {
 		}
 		return dst
 	case shred.KindFloat, shred.KindDouble:
-		at := len(dst) + 1
-		if dst = appendText(append(dst, '"'), f, &j.in); notANumber(dst[at:]) {
-			return append(dst, '"')
+		at := len(dst)
+		if dst = appendText(dst, f, &j.in); notANumber(dst) {
+			dst = append(slices.Insert(dst, at, '"'), '"')
 		}
-		return append(dst[:at-1], dst[at:]...)
+		return dst
 	case shred.KindNull:
 		return append(dst, "null"...)
+	case shred.KindInt, shred.KindLong:
+		if f.logical == column.LogicalNone {
+			return appendInt(dst, j.in.long())
+		}
 	}
-	if f.quoted() {
+	if f.logical != column.LogicalNone {
 		return append(appendText(append(dst, '"'), f, &j.in), '"')
 	}
 	return appendText(dst, f, &j.in)
 }
 
+// notANumber reports whether text ends with the text of a float that is not a number.
 func notANumber(text []byte) bool {
 	c := text[len(text)-1]
 	return c < '0' || c > '9'
 }
 
-func (j *jsonWriter) record(dst []byte, f *form) []byte {
+func (j *jsonEncoder) record(dst []byte, f *form) []byte {
 	if !j.in.enter() {
 		return dst
 	}
-	defer j.in.leave()
-	dst = append(dst, '{')
 	for i := range f.fields {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, f.fields[i].key...)
-		dst = j.flush(j.value(dst, f.fields[i].form))
+		field := &f.fields[i]
+		dst = j.flush(j.value(append(dst, field.key...), field.form))
+	}
+	j.in.leave()
+	if len(f.fields) == 0 {
+		dst = append(dst, '{')
 	}
 	return append(dst, '}')
 }
 
 // items appends an array, or a map.
-func (j *jsonWriter) items(dst []byte, f *form, brackets [2]byte) []byte {
+func (j *jsonEncoder) items(dst []byte, f *form, brackets [2]byte) []byte {
 	if !j.in.enter() {
 		return dst
 	}
-	defer j.in.leave()
 	dst = append(dst, brackets[0])
 	first := true
 	for n := j.in.count(); n > 0; n = j.in.count() {
@@ -169,99 +162,20 @@ func (j *jsonWriter) items(dst []byte, f *form, brackets [2]byte) []byte {
 			dst = j.flush(j.value(dst, f.items))
 		}
 	}
+	j.in.leave()
 	return append(dst, brackets[1])
 }
 
-func (j *jsonWriter) union(dst []byte, f *form) []byte {
+// tagged appends the value of a union in Avro's own encoding.
+func (j *jsonEncoder) tagged(dst []byte, f *form) []byte {
 	i := j.in.index(len(f.branches))
 	if i < 0 {
 		return dst
 	}
-	if !j.avro || f.tags[i] == nil {
-		return j.value(dst, f.branches[i])
-	}
-	dst = append(dst, f.tags[i]...)
-	return append(j.value(dst, f.branches[i]), '}')
-}
-
-// appendString appends a JSON string.
-func appendString(dst, s []byte) []byte { return append(appendEscaped(append(dst, '"'), s), '"') }
-
-// appendEscaped appends the form of text inside a JSON string. Invalid UTF-8 becomes
-// U+FFFD.
-func appendEscaped(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	from := 0
-	for i := plain(s); i < len(s); i += plain(s[i:]) {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			if r, size := utf8.DecodeRune(s[i:]); r != utf8.RuneError || size > 1 {
-				i += size
-				continue
-			}
-		}
-		dst = append(dst, s[from:i]...)
-		switch {
-		case c >= utf8.RuneSelf:
-			dst = append(dst, "\uFFFD"...)
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, '\\', 'n')
-		case c == '\r':
-			dst = append(dst, '\\', 'r')
-		case c == '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		from = i
-	}
-	return append(dst, s[from:]...)
-}
-
-// plain returns the number of bytes at the start of s that are ASCII without escapes in a
-// JSON string.
-func plain(s []byte) int {
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		if mark := odd(binary.LittleEndian.Uint64(s[i:])); mark != 0 {
-			return i + bits.TrailingZeros64(mark)/8
-		}
-	}
-	for i < len(s) && odd(spaces&^0xff|uint64(s[i])) == 0 {
-		i++
-	}
-	return i
-}
-
-const (
-	low  = 0x0101010101010101 // the lowest bit of each of eight bytes
-	high = low << 7
-
-	spaces = low * ' '
-)
-
-// odd returns a word with the highest bit of the first of eight bytes that is not plain, or
-// 0 if all bytes are plain. A borrow can also set the highest bits of later bytes.
-func odd(w uint64) uint64 {
-	quote, slash, del := w^low*'"', w^low*'\\', w^low*0x7f
-	return (w | (w - spaces) | (quote - low) | (slash - low) | (del - low)) & high
-}
-
-// appendLatin appends the form of bytes inside a JSON string: one character per byte.
-func appendLatin(dst, b []byte) []byte {
-	const hex = "0123456789abcdef"
-	for _, c := range b {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < ' ' || c >= 0x7f:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			dst = append(dst, c)
-		}
+	tag := f.tags[i]
+	dst = j.value(append(dst, tag...), f.branches[i])
+	if tag != nil {
+		dst = append(dst, '}')
 	}
 	return dst
 }

@@ -17,11 +17,10 @@ import (
 // Avro takes that of a stored block.
 func TestMemoryOfWriters(t *testing.T) {
 	s := parse(t, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`)
-	csvOut, err := NewCSV(io.Discard, s)
-	testenv.Must(t, err)
+	csvOut := openCSV(t, io.Discard, s)
 	const large = 100 << 20
 	for name, w := range map[string]Writer{
-		"json": NewJSON(io.Discard, s, JSONOptions{}), "json with tags": NewJSON(io.Discard, s, JSONOptions{UnionTags: true}), "csv": csvOut,
+		"json": open(t, io.Discard, JSON(s, JSONOptions{})), "json with tags": open(t, io.Discard, JSON(s, JSONOptions{UnionTags: true})), "csv": csvOut,
 	} {
 		for _, row := range []int{0, 1, large} {
 			if n := w.Memory(row); n != 0 {
@@ -30,8 +29,7 @@ func TestMemoryOfWriters(t *testing.T) {
 		}
 	}
 	for _, codec := range []string{"", "null", "deflate", "snappy", "bzip2", "xz", "zstandard"} {
-		w, err := NewAvro(io.Discard, s, codec)
-		testenv.Must(t, err)
+		w := openAvro(t, io.Discard, s, codec)
 		if n := w.Memory(large); n < large || n > 4*large {
 			t.Errorf("avro, codec %q: %d bytes for a row of %d", codec, n, large)
 		}
@@ -51,10 +49,9 @@ func TestLongTextTakesNoMemory(t *testing.T) {
 			return slices.Concat(text, text)
 		}
 		pieces, row := rowOf(3*longText), rowOf(size)
-		csvOut, err := NewCSV(io.Discard, s)
-		testenv.Must(t, err)
+		csvOut := openCSV(t, io.Discard, s)
 		for name, w := range map[string]Writer{
-			"json": NewJSON(io.Discard, s, JSONOptions{}), "json with tags": NewJSON(io.Discard, s, JSONOptions{UnionTags: true}), "csv": csvOut,
+			"json": open(t, io.Discard, JSON(s, JSONOptions{})), "json with tags": open(t, io.Discard, JSON(s, JSONOptions{UnionTags: true})), "csv": csvOut,
 		} {
 			if err := w.Write(pieces); err != nil { // allocates the memory for pieces
 				t.Fatal(err)
@@ -81,8 +78,7 @@ func TestLargeAvroRows(t *testing.T) {
 	sizes := []int{avroBlock, 10, 20, avroBlock - 3, avroBlock - 4, 1, avroBlock - 2, 500_000, 3_000_000, 7, 80_000}
 	for _, codec := range []string{"null", "deflate", "snappy"} {
 		var out bytes.Buffer
-		w, err := NewAvro(&out, s, codec)
-		testenv.Must(t, err)
+		w := openAvro(t, &out, s, codec)
 		var rows [][]byte
 		for i, size := range sizes {
 			rows = append(rows, sized(strings.Repeat(string(rune('a'+i)), size)))

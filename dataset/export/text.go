@@ -6,18 +6,11 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
 )
-
-// quoted reports whether the text of a simple value is a JSON string. The type must not be
-// null, string, enum, float or double.
-func (f *form) quoted() bool {
-	return f.logical != column.LogicalNone || f.kind == shred.KindBytes || f.kind == shred.KindFixed
-}
 
 // appendText reads a simple value and appends its text without quotes. The text is the same
 // in JSON and CSV.
@@ -69,10 +62,6 @@ func appendBytes(dst []byte, f *form, b []byte) []byte {
 	return column.AppendDuration(dst, b)
 }
 
-// longText is the length in bytes from which text is written in pieces. It is a multiple of
-// 3, so that the base64 of pieces needs no padding between them.
-const longText = 96 << 10
-
 // anywhere splits bytes at any place.
 func anywhere(_ []byte, most int) int { return most }
 
@@ -90,75 +79,6 @@ func wholeRunes(text []byte, most int) int {
 		return most // the text is not UTF-8
 	}
 	return n
-}
-
-func appendInteger(dst []byte, l column.Logical, v int64) []byte {
-	unit := l.Unit()
-	switch {
-	case unit == 0:
-		return strconv.AppendInt(dst, v, 10)
-	case l == column.LogicalDate:
-		return appendDate(dst, time.Unix(v*24*60*60, 0).UTC())
-	case l.Clock():
-		return appendTimeOfDay(dst, v, int64(time.Second/unit))
-	case l.Local():
-		return appendTimestamp(dst, v, int64(time.Second/unit))
-	}
-	return append(appendTimestamp(dst, v, int64(time.Second/unit)), 'Z')
-}
-
-func appendDate(dst []byte, t time.Time) []byte {
-	year, month, day := t.Date()
-	if year >= 0 && year <= 9999 {
-		dst = appendPadded(dst, int64(year), 1000)
-	} else {
-		sign := byte('+')
-		if year < 0 {
-			sign, year = '-', -year
-		}
-		dst = appendPadded(append(dst, sign), int64(year), 10_000)
-	}
-	dst = appendPadded(append(dst, '-'), int64(month), 10)
-	return appendPadded(append(dst, '-'), int64(day), 10)
-}
-
-// appendTimestamp appends a time. v is the number of units since 1970, and perSecond the
-// number of units per second.
-func appendTimestamp(dst []byte, v, perSecond int64) []byte {
-	seconds, fraction := v/perSecond, v%perSecond
-	if fraction < 0 {
-		seconds, fraction = seconds-1, fraction+perSecond
-	}
-	t := time.Unix(seconds, 0).UTC()
-	dst = append(appendDate(dst, t), 'T')
-	hour, minute, second := t.Clock()
-	return appendClock(dst, int64(hour), int64(minute), int64(second), fraction, perSecond)
-}
-
-// appendTimeOfDay appends a time of day of v units. perSecond is the number of units per
-// second.
-func appendTimeOfDay(dst []byte, v, perSecond int64) []byte {
-	if v < 0 || v >= 24*60*60*perSecond {
-		return strconv.AppendInt(dst, v, 10)
-	}
-	seconds := v / perSecond
-	return appendClock(dst, seconds/3600, seconds/60%60, seconds%60, v%perSecond, perSecond)
-}
-
-func appendClock(dst []byte, hour, minute, second, fraction, perSecond int64) []byte {
-	dst = appendPadded(dst, hour, 10)
-	dst = appendPadded(append(dst, ':'), minute, 10)
-	dst = appendPadded(append(dst, ':'), second, 10)
-	return appendPadded(append(dst, '.'), fraction, perSecond/10)
-}
-
-// appendPadded appends a number that is not negative, with at least as many digits as least,
-// which is a power of 10.
-func appendPadded(dst []byte, v, least int64) []byte {
-	for ; v < least && least > 1; least /= 10 {
-		dst = append(dst, '0')
-	}
-	return strconv.AppendInt(dst, v, 10)
 }
 
 // appendDecimal appends the two's complement number b times 10^-scale, with scale digits
