@@ -22,8 +22,9 @@ type Batch struct {
 func (b *Batch) Rows() int { return b.rows }
 
 // Vector returns the batch's values of column col of the plan's mapping. A child column has the
-// values of all items of its parent in the batch, in order. If the plan has no mapping, there
-// are no vectors.
+// values of all items of its parent in the batch, in order. A caller that keeps the memory of a
+// vector for longer than the batch replaces it by an empty vector, unless it keeps the batch. If
+// the plan has no mapping, there are no vectors.
 func (b *Batch) Vector(col int) *column.Vector { return b.vectors[col] }
 
 // Origin returns the name of the part that row i of the batch is from, and the row's

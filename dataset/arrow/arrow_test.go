@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +28,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/internal/testenv"
@@ -280,6 +283,47 @@ func TestRandomSchemas(t *testing.T) {
 					check(t, parsed.Root(), throughStream(t, s, batches), want)
 				}
 			})
+		}
+	}
+}
+
+// Goroutines share a schema, and each makes record batches of its own.
+func TestMakersShareASchema(t *testing.T) {
+	var rows [][]byte
+	g := mailgen.New(1)
+	for range 50 {
+		rows = append(rows, g.Append(nil))
+	}
+	d := convert(t, trevni.Format, mailgen.Schema, rows)
+	b, err := d.Batches(t.Context(), dataset.Query{Limit: -1})
+	testenv.Must(t, err)
+	defer b.Close()
+	s, err := arrow.NewSchema(b.Mapping(), arrow.Unions, b.Reserve)
+	if err != nil || !b.Next() || b.Rows() != len(rows) {
+		t.Fatal(err, b.Err(), b.Rows())
+	}
+	texts := make([]string, 4)
+	var group sync.WaitGroup
+	for i := range texts {
+		group.Go(func() {
+			for range 5 {
+				batch, err := s.NewMaker(memory.DefaultAllocator).Make(b, func() {})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				text, err := json.Marshal(batch)
+				batch.Release()
+				if texts[i] = string(text); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, text := range texts {
+		if text != texts[0] || !strings.Contains(text, "INBOX") {
+			t.Errorf("makers of one schema make different record batches:\n%s\n%s", text, texts[0])
 		}
 	}
 }

@@ -21,7 +21,7 @@ type decimals struct {
 func (m *decimals) typ() arrow.DataType { return m.dataType }
 
 func (m *decimals) data(b *batch, s slots) (arrow.ArrayData, error) {
-	v := b.vector(m.col)
+	v := b.Vector(m.col)
 	width := m.dataType.BitWidth() / 8
 	buffer := newBuffer(b.mem, width*s.n)
 	clear(buffer.Bytes())

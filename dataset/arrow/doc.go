@@ -1,6 +1,10 @@
 // Package arrow converts the columns of a dataset to Apache Arrow arrays, and writes
 // them as an Arrow stream. It makes arrays from blocks of columns, never from rows.
 //
+// Records makes the record batches of a query. A program that reads batches on several
+// goroutines prepares a Schema once, and has a Maker on each goroutine. The arrays borrow
+// the memory of the batch's vectors where Arrow has values in the same form.
+//
 // # Types
 //
 // A field can be null exactly if its Avro type can be null. The fields of a row are the

@@ -82,7 +82,7 @@ type enum struct {
 func (m *enum) typ() arrow.DataType { return m.dataType }
 
 func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
-	values := b.vector(m.col).Ints
+	values := b.Vector(m.col).Ints
 	width := m.dataType.IndexType.(arrow.FixedWidthDataType).Bytes()
 	buffer := newBuffer(b.mem, width*s.n)
 	switch width {
@@ -119,7 +119,7 @@ type symbols struct {
 func (*symbols) typ() arrow.DataType { return arrow.BinaryTypes.String }
 
 func (m *symbols) data(b *batch, s slots) (arrow.ArrayData, error) {
-	values := b.vector(m.col).Ints
+	values := b.Vector(m.col).Ints
 	size := 0
 	for _, v := range values {
 		size += len(m.node.Symbols[v])

@@ -33,25 +33,46 @@ func fieldArray(t *testing.T, typ string, n int, form Form, vectors ...column.Ve
 	return fieldArrayWithin(t, typ, n, form, func(int64) error { return nil }, vectors...)
 }
 
-// fieldArrayWithin is fieldArray with limited memory.
+// source is a Source of vectors.
+type source struct {
+	rows    int
+	vectors []column.Vector
+	reserve func(n int64) error
+}
+
+func (s *source) Rows() int                      { return s.rows }
+func (s *source) Vector(col int) *column.Vector  { return &s.vectors[col] }
+func (s *source) Origin(row int) (string, int64) { return "part", int64(row) }
+func (s *source) ReserveBatch(n int64) error     { return s.reserve(n) }
+
+// fieldArrayWithin is fieldArray with limited memory. It checks that the memory of the
+// vectors is returned once, with the last array or with the error.
 func fieldArrayWithin(t *testing.T, typ string, n int, form Form, reserve func(int64) error, vectors ...column.Vector) (arrow.Array, error) {
 	t.Helper()
-	m := mapping(t, typ)
-	c := compiler{form: form, reserve: reserve, dictionaries: map[*shred.Node]*dictionary{}}
-	_, makers, err := c.rows(m)
+	s, err := NewSchema(mapping(t, typ), form, reserve)
 	if err != nil {
 		return nil, err
 	}
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	t.Cleanup(func() { mem.AssertSize(t, 0) })
-	b := batch{columns: m.Columns, vector: func(i int) *column.Vector { return &vectors[i] }, mem: mem, reserve: reserve}
-	data, err := b.children(makers, all(n))
+	returned := 0
+	check := func() {
+		t.Helper()
+		if mem.AssertSize(t, 0); returned != 1 {
+			t.Errorf("the memory of the vectors is returned %d times", returned)
+		}
+	}
+	rows, err := s.NewMaker(mem).Make(&source{n, vectors, reserve}, func() { returned++ })
 	if err != nil {
+		check()
 		return nil, err
 	}
-	defer release(data)
-	a := array.MakeFromData(data[0])
-	t.Cleanup(a.Release)
+	defer rows.Release()
+	a := rows.Column(0)
+	a.Retain()
+	t.Cleanup(func() {
+		a.Release()
+		check()
+	})
 	return a, nil
 }
 
@@ -277,16 +298,16 @@ func TestNestedMaps(t *testing.T) {
 // writeEmpty writes an empty batch of one field of a type as a stream.
 func writeEmpty(t *testing.T, typ string, form Form) error {
 	t.Helper()
-	c := compiler{form: form}
-	fields, makers, err := c.rows(mapping(t, typ))
+	none := func(int64) error { return nil }
+	m := mapping(t, typ)
+	s, err := NewSchema(m, form, none)
 	if err != nil {
 		return err
 	}
-	b := batch{mem: memory.NewGoAllocator(), vector: func(int) *column.Vector { return &column.Vector{} }}
-	data, err := b.children(makers, all(0))
+	rows, err := s.NewMaker(memory.NewGoAllocator()).Make(&source{0, make([]column.Vector, len(m.Columns)), none}, func() {})
 	testenv.Must(t, err)
-	w := NewStream(io.Discard, arrow.NewSchema(fields, nil))
-	if err := w.Write(array.NewRecordBatch(arrow.NewSchema(fields, nil), []arrow.Array{array.MakeFromData(data[0])}, 0)); err != nil {
+	w := NewStream(io.Discard, s.Arrow())
+	if err := w.Write(rows); err != nil {
 		t.Errorf("a type that is not too deep cannot be written: %v", err)
 	}
 	return w.Close()

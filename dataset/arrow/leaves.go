@@ -2,6 +2,7 @@ package arrow
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"unicode/utf8"
 
@@ -48,7 +49,10 @@ type numbers[T number] struct {
 func (m *numbers[T]) typ() arrow.DataType { return m.dataType }
 
 func (m *numbers[T]) data(b *batch, s slots) (arrow.ArrayData, error) {
-	values := m.values(b.vector(m.col))
+	values := m.values(b.Vector(m.col))
+	if s.present == nil {
+		return b.newData(m.dataType, s, nil, borrow(b, values)), nil
+	}
 	buffer := newBuffer(b.mem, arrow.GetDataType[T]().(arrow.FixedWidthDataType).Bytes()*s.n)
 	spread(arrow.GetData[T](buffer.Bytes()), values, s.present)
 	return b.newData(m.dataType, s, nil, buffer), nil
@@ -60,22 +64,29 @@ type booleans struct{ col int }
 func (*booleans) typ() arrow.DataType { return arrow.FixedWidthTypes.Boolean }
 
 func (m *booleans) data(b *batch, s slots) (arrow.ArrayData, error) {
-	values := b.vector(m.col).Bools
-	numbers := b.scratch.take(s.n)
-	j := 0
-	for i := range numbers {
-		numbers[i] = 0
-		if s.present != nil && s.present[i] == 0 {
-			continue
-		}
-		if values[j] {
-			numbers[i] = 1
-		}
-		j++
-	}
+	values := b.Vector(m.col).Bools
 	buffer := newBuffer(b.mem, (s.n+7)/8)
-	packBits(buffer.Bytes(), numbers)
+	dst := buffer.Bytes()
+	clear(dst)
+	if s.present == nil {
+		for i, v := range values {
+			dst[i/8] |= bit(v) << (i % 8)
+		}
+	} else if s.values > 0 {
+		j := 0
+		for i, p := range s.present {
+			dst[i/8] |= (byte(p) & bit(values[min(j, s.values-1)])) << (i % 8)
+			j += int(p)
+		}
+	}
 	return b.newData(m.typ(), s, nil, buffer), nil
+}
+
+func bit(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 // text makes strings and bytes.
@@ -87,38 +98,57 @@ type text struct {
 func (m *text) typ() arrow.DataType { return m.dataType }
 
 func (m *text) data(b *batch, s slots) (arrow.ArrayData, error) {
-	v := b.vector(m.col)
-	from, bytes := v.Offsets, v.Data
-	if m.dataType.ID() == arrow.STRING && !validStrings(from, bytes) {
-		from, bytes = repaired(from, bytes)
+	v := b.Vector(m.col)
+	from, text := v.Offsets, v.Data
+	if m.dataType.ID() == arrow.STRING && !validStrings(from, text) {
+		from, text = repaired(from, text)
 	}
-	offsets, data := newBuffer(b.mem, 4*(s.n+1)), newBuffer(b.mem, len(bytes))
-	copy(data.Bytes(), bytes)
+	if s.present == nil && s.values > 0 {
+		return b.newData(m.dataType, s, nil, borrow(b, from), borrow(b, text)), nil
+	}
+	offsets := newBuffer(b.mem, 4*(s.n+1))
 	end := arrow.GetData[int32](offsets.Bytes())
-	switch {
-	case s.values == 0:
-		clear(end)
-	case s.present == nil:
-		copy(end, from)
-	default:
-		end[0] = 0
+	clear(end)
+	if s.values > 0 {
 		j := 0
 		for i, p := range s.present {
 			j += int(p)
 			end[i+1] = from[j]
 		}
 	}
-	return b.newData(m.dataType, s, nil, offsets, data), nil
+	return b.newData(m.dataType, s, nil, offsets, borrow(b, text)), nil
 }
 
 // validStrings reports whether all strings are UTF-8: data is UTF-8, and no string begins
 // inside a character.
 func validStrings(offsets []int32, data []byte) bool {
+	if isASCII(data) {
+		return true
+	}
 	if !utf8.Valid(data) {
 		return false
 	}
 	for _, at := range offsets {
 		if int(at) < len(data) && !utf8.RuneStart(data[at]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isASCII reports whether all bytes are ASCII. It looks at many bytes at a time.
+func isASCII(data []byte) bool {
+	const wide, high = 32, 0x8080808080808080
+	for ; len(data) >= wide; data = data[wide:] {
+		b := data[:wide:wide]
+		all := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) |
+			binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
+		if all&high != 0 {
+			return false
+		}
+	}
+	for _, c := range data {
+		if c >= utf8.RuneSelf {
 			return false
 		}
 	}
@@ -145,22 +175,21 @@ type fixed struct {
 func (m *fixed) typ() arrow.DataType { return m.dataType }
 
 func (m *fixed) data(b *batch, s slots) (arrow.ArrayData, error) {
-	v, width := b.vector(m.col), m.dataType.ByteWidth
+	v, width := b.Vector(m.col), m.dataType.ByteWidth
 	if err := b.bounded(m.col, s.n, width); err != nil {
 		return nil, err
 	}
+	if s.present == nil {
+		return b.newData(m.dataType, s, nil, borrow(b, v.Data)), nil
+	}
 	buffer := newBuffer(b.mem, width*s.n)
 	dst := buffer.Bytes()
-	if s.present == nil {
-		copy(dst, v.Data)
-	} else {
-		clear(dst)
-		j := 0
-		for i, p := range s.present {
-			if p != 0 {
-				copy(dst[i*width:], v.Data[j*width:(j+1)*width])
-				j++
-			}
+	clear(dst)
+	j := 0
+	for i, p := range s.present {
+		if p != 0 {
+			copy(dst[i*width:], v.Data[j*width:(j+1)*width])
+			j++
 		}
 	}
 	return b.newData(m.dataType, s, nil, buffer), nil

@@ -23,10 +23,10 @@ type maker interface {
 
 // batch is the input of makers.
 type batch struct {
+	Source
 	columns []column.Column
-	vector  func(col int) *column.Vector
 	mem     memory.Allocator
-	reserve func(n int64) error // reserves memory for arrays larger than the vectors
+	loan    *loan
 	scratch scratch
 }
 
@@ -49,7 +49,7 @@ func (b *batch) bounded(col, n, size int) error {
 		return b.damaged(col, damage.Unsupported, "an array of %d times %d bytes in one batch; fewer rows may fit", n, size)
 	}
 	//guard: reserves memory for absent values of a large fixed type
-	if err := b.reserve(int64(n) * int64(size)); err != nil {
+	if err := b.ReserveBatch(int64(n) * int64(size)); err != nil {
 		return fmt.Errorf("column %s: %w", b.columns[col].Name, err)
 	}
 	return nil
@@ -57,7 +57,7 @@ func (b *batch) bounded(col, n, size int) error {
 
 // branch returns the lengths of a union's branch, which are 0 or 1, and the number of ones.
 func (b *batch) branch(col int) (lengths []int32, values int) {
-	lengths = b.vector(col).Lengths
+	lengths = b.Vector(col).Lengths
 	for _, l := range lengths {
 		values += int(l)
 	}
@@ -126,7 +126,7 @@ type list struct {
 func (m *list) typ() arrow.DataType { return m.dataType }
 
 func (m *list) data(b *batch, s slots) (arrow.ArrayData, error) {
-	lengths := b.vector(m.col).Lengths
+	lengths := b.Vector(m.col).Lengths
 	offsets := newBuffer(b.mem, 4*(s.n+1))
 	ending := arrow.GetData[int32](offsets.Bytes())
 	inner := all(ends(ending, lengths, s.present))

@@ -16,7 +16,7 @@ type micros struct {
 func (m *micros) typ() arrow.DataType { return &m.dataType }
 
 func (m *micros) data(b *batch, s slots) (arrow.ArrayData, error) {
-	values := b.vector(m.col).Longs
+	values := b.Vector(m.col).Longs
 	buffer := newBuffer(b.mem, arrow.Int64SizeBytes*s.n)
 	stamps := arrow.GetData[int64](buffer.Bytes())
 	spread(stamps, values, s.present)

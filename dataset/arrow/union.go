@@ -142,7 +142,7 @@ func (m *unionStruct) data(b *batch, s slots) (arrow.ArrayData, error) {
 		if i == m.null {
 			continue
 		}
-		field, err := branch.data(b, s.where(b.vector(branch.lengths).Lengths, values[i], &b.scratch))
+		field, err := branch.data(b, s.where(b.Vector(branch.lengths).Lengths, values[i], &b.scratch))
 		if err != nil {
 			release(fields)
 			return nil, err
