@@ -49,6 +49,23 @@ func (d *Dataset) Plan(q Query) (*Plan, error) {
 	return p, nil
 }
 
+// Only returns the plan limited to some rows: see Query.Only.
+func (p *Plan) Only(rows map[int][]int64) (*Plan, error) {
+	if err := p.dataset.checkOnly(rows); err != nil {
+		return nil, err
+	}
+	limited := *p
+	limited.query.Only = rows
+	return &limited, nil
+}
+
+// InBatches returns the plan with other batches: see Query.BatchRows and Query.Copies.
+func (p *Plan) InBatches(rows, copies int) *Plan {
+	other := *p
+	other.query.BatchRows, other.query.Copies = rows, copies
+	return &other
+}
+
 // newPlan is Plan without schemas of rows.
 func (d *Dataset) newPlan(q Query) (*Plan, error) {
 	switch {

@@ -38,15 +38,17 @@ func newWaiting(ctx context.Context, pool *budget.Pool, workers int) *Waiting {
 	return &Waiting{ctx: ctx, memory: memory, most: most, free: make(chan *Buffer, mostWaiting/BufferSize), freed: make(chan struct{}, 1)}
 }
 
-// try reserves n bytes, if possible. If nothing else is held, an error of the pool is final.
+// try reserves n bytes, if possible. If no more is held than the buffer that the worker fills, an
+// error of the pool is final.
 func (w *Waiting) try(n int64) (ok bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held > 0 && w.held+n > w.most {
+	waits := w.held > BufferSize
+	if waits && w.held+n > w.most {
 		return false, nil
 	}
 	if err := w.memory.Reserve(n); err != nil {
-		if w.held > 0 {
+		if waits {
 			return false, nil
 		}
 		return false, err

@@ -132,26 +132,12 @@ var catFormats = []struct {
 	binary bool
 	write  func(context.Context, *catInput, *catFlags, io.Writer) error
 }{
-	{"json", false, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
-		return export.NewWriter(w, export.JSON(s, export.JSONOptions{UnionTags: f.tagged}))
+	{"json", false, newEncoding(func(s *shred.Schema, f *catFlags) (export.Encoding, error) {
+		return export.JSON(s, export.JSONOptions{UnionTags: f.tagged}), nil
 	}).write},
-	{"csv", false, newRowWriter(func(w io.Writer, s *shred.Schema, _ *catFlags) (export.Writer, error) {
-		e, err := export.CSV(s)
-		if err != nil {
-			return nil, err
-		}
-		return export.NewWriter(w, e)
-	}).write},
-	{"table", false, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
-		return newRowTable(w, s, f.terminalWidth), nil
-	}).write},
-	{"avro", true, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
-		e, err := export.Avro(s, f.codec)
-		if err != nil {
-			return nil, err
-		}
-		return export.NewWriter(w, e)
-	}).write},
+	{"csv", false, newEncoding(func(s *shred.Schema, _ *catFlags) (export.Encoding, error) { return export.CSV(s) }).write},
+	{"table", false, writeTable},
+	{"avro", true, newEncoding(func(s *shred.Schema, f *catFlags) (export.Encoding, error) { return export.Avro(s, f.codec) }).write},
 	{"arrow", true, writeArrow},
 	{"parquet", true, writeParquet},
 }

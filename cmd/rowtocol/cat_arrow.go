@@ -5,13 +5,14 @@ import (
 	"errors"
 	"io"
 
-	"github.com/apache/arrow-go/v18/arrow/ipc"
+	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/spf13/cobra"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 var (
@@ -58,38 +59,49 @@ func (f *catFlags) form() (form arrow.Form) {
 	return form
 }
 
-// writeArrow writes all rows as an Arrow stream, column by column. After an error the output lacks
-// its end, so readers know that it is not complete.
+// writeArrow writes all rows as an Arrow stream. Workers make record batches where rows are read.
+// After an error the output lacks its end, so readers know that it is not complete.
 func writeArrow(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
 	if c.schema == nil {
 		return c.writeNothing(f)
 	}
-	q := c.query
-	q.BatchRows, q.Copies = arrow.BatchRows, arrow.Copies
-	b, err := c.data.Batches(ctx, q)
+	heap := c.memory.NewHeap()
+	defer heap.Close()
+	err := c.streamArrow(ctx, f.form(), heap, out)
 	if err != nil {
-		return err
-	}
-	defer b.Close()
-	defer func() { c.stats = b.Stats() }()
-	r, err := arrow.NewRecords(b, f.form(), memory.DefaultAllocator)
-	if err != nil {
-		damage.SetFile(err, c.data.Path())
-		return err
-	}
-	w := arrow.NewStream(out, r.Schema())
-	if err := c.copyBatches(w, r, b); err != nil {
 		damage.SetFile(err, c.data.Path()) // a batch can have rows of several files
-		return err
 	}
-	return w.Close()
+	return err
 }
 
-func (c *catInput) copyBatches(w *ipc.Writer, r *arrow.Records, b *dataset.Batches) error {
+func (c *catInput) streamArrow(ctx context.Context, form arrow.Form, heap *budget.Heap, out io.Writer) error {
+	p := c.plan.InBatches(arrow.BatchRows, arrow.Copies)
+	m, err := p.Mapping()
+	if err != nil {
+		return err
+	}
+	schema, err := arrow.NewSchema(m, form, heap.Reserve)
+	if err != nil {
+		return err
+	}
+	r, err := dataset.BatchResults(ctx, p, func() func(*dataset.RangeBatches, func(arrowgo.RecordBatch) error) error {
+		maker := schema.NewMaker(memory.DefaultAllocator)
+		return func(b *dataset.RangeBatches, emit func(arrowgo.RecordBatch) error) error {
+			return makeRecords(maker, b, emit)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		r.Close()
+		c.stats = r.Stats()
+	}()
+	w := arrow.NewStream(out, schema.Arrow())
 	for {
 		batch, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return w.Close()
 		}
 		if err != nil {
 			return err
@@ -100,7 +112,26 @@ func (c *catInput) copyBatches(w *ipc.Writer, r *arrow.Records, b *dataset.Batch
 			return err
 		}
 		if c.progress != nil {
-			c.progress(b.Stats())
+			c.progress(r.Stats())
+		}
+	}
+}
+
+// makeRecords makes record batches of the batches of a range.
+func makeRecords(maker *arrow.Maker, b *dataset.RangeBatches, emit func(arrowgo.RecordBatch) error) error {
+	for {
+		if err := b.Next(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		record, err := maker.Make(b, b.Keep())
+		if err != nil {
+			return err
+		}
+		if err := emit(record); err != nil {
+			record.Release()
+			return err
 		}
 	}
 }

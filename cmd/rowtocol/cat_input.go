@@ -21,6 +21,7 @@ import (
 type catInput struct {
 	data   *dataset.Dataset
 	query  dataset.Query
+	plan   *dataset.Plan // of query
 	schema *shred.Schema // schema of the printed rows; nil if there is none
 	stats  dataset.Stats
 	memory *budget.Pool
@@ -42,16 +43,15 @@ func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, 
 	if err != nil {
 		return nil, err
 	}
-	if c.data.Schema() == nil {
-		c.schema = c.query.Schema // any query fits an output that was made without inputs
-		return c, nil
+	if c.data.Schema() == nil { // any query fits an output that was made without inputs
+		c.schema = c.query.Schema
+		c.plan, err = c.data.Plan(dataset.Query{Schema: c.schema})
+		return c, err
 	}
-	s, err := c.data.Scan(ctx, c.query)
-	if err != nil {
+	if c.plan, err = c.data.Plan(c.query); err != nil {
 		return nil, c.ofFiles(err)
 	}
-	defer s.Close()
-	c.schema, c.stats = s.Schema(), s.Stats()
+	c.schema, c.stats = c.plan.Schema(), c.plan.Totals()
 	if c.query.Where == "" {
 		return c, nil
 	}
@@ -63,7 +63,9 @@ func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, 
 		}
 		f.log.Warn("the index is not used, all rows are read: " + err.Error())
 	} else if c.by != nil {
-		c.query.Only = c.by.Only
+		if c.plan, err = c.plan.Only(c.by.Only); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -89,6 +91,7 @@ func (c *catInput) ofFiles(err error) error {
 func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, error) {
 	common := outcomes{f.app}
 	c := &catInput{memory: f.pool, query: f.query, environment: common.environment()}
+	c.query.Workers = f.workers
 	for _, list := range f.columns {
 		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
 	}
@@ -118,21 +121,39 @@ func (c *catInput) total() *int64 {
 	return &c.stats.TotalRows
 }
 
-// newRowWriter makes a writer of rows of a schema.
-type newRowWriter func(io.Writer, *shred.Schema, *catFlags) (export.Writer, error)
+// newEncoding returns the encoding of rows of a schema.
+type newEncoding func(*shred.Schema, *catFlags) (export.Encoding, error)
 
 // write writes all rows. After an error, the rows before it have been written.
-func (n newRowWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
+func (n newEncoding) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
 	if c.schema == nil {
 		return c.writeNothing(f)
 	}
-	w, err := n(out, c.schema, f)
+	e, err := n(c.schema, f)
+	switch {
+	case err != nil:
+		return err
+	case c.answer == nil:
+		return c.encode(ctx, e, out)
+	}
+	w, err := export.NewWriter(out, e)
 	if err != nil {
 		return err
 	}
-	if c.data.Schema() != nil {
-		err = c.copyRows(ctx, w)
+	return c.writeRows(ctx, w)
+}
+
+// writeTable writes all rows as a table.
+func writeTable(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
+	if c.schema == nil {
+		return c.writeNothing(f)
 	}
+	return c.writeRows(ctx, newRowTable(out, c.schema, f.terminalWidth))
+}
+
+// writeRows writes all rows, and closes w.
+func (c *catInput) writeRows(ctx context.Context, w export.Writer) error {
+	err := c.copyRows(ctx, w)
 	if closeErr := w.Close(); err == nil {
 		err = closeErr
 	}
@@ -171,13 +192,13 @@ func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
 // progressEvery is the number of rows between reports of progress.
 const progressEvery = 4096
 
-// copyRows writes the rows of a lookup, or those of the query.
+// copyRows writes the rows of a lookup, or those of the plan.
 func (c *catInput) copyRows(ctx context.Context, w export.Writer) error {
+	c.stats = dataset.Stats{} // without those of openInput: copyScan adds all
 	if c.answer != nil {
 		return c.answer(ctx, w)
 	}
-	c.stats = dataset.Stats{} // without those of openInput: copyQuery adds all
-	return c.copyQuery(ctx, w, c.query)
+	return c.copyScan(c.plan.Scan(ctx), w)
 }
 
 // copyQuery writes the rows of a query, and adds the statistics of the query to c.stats.
@@ -186,8 +207,15 @@ func (c *catInput) copyQuery(ctx context.Context, w export.Writer, q dataset.Que
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	defer func() { c.stats = c.stats.Plus(s.Stats()) }()
+	return c.copyScan(s, w)
+}
+
+// copyScan writes the rows of a scan, and adds its statistics to c.stats. It closes the scan.
+func (c *catInput) copyScan(s *dataset.Scan, w export.Writer) (err error) {
+	defer func() {
+		s.Close()
+		c.stats = c.stats.Plus(s.Stats())
+	}()
 	c.scan = s
 	memory := c.memory.NewHeap()
 	defer memory.Close()

@@ -47,10 +47,8 @@ func writeParquet(ctx context.Context, c *catInput, f *catFlags, out io.Writer) 
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := parquetRows{c, file}
-	if c.data.Schema() != nil {
-		if err := c.copyRows(ctx, w); err != nil {
-			return err
-		}
+	if err := c.copyRows(ctx, w); err != nil {
+		return err
 	}
 	return w.Close()
 }
