@@ -60,6 +60,7 @@ type batchReader struct {
 	plan    *Plan
 	columns *columns
 	maxRows int
+	firm    bool // batches are not made smaller for lack of memory
 	open    *queryPart
 	found   []span // rows found and not yet read
 	batch   Batch
@@ -82,6 +83,9 @@ func (b *batchReader) begin(rows *rowRange) error {
 	b.found, b.last = nil, place{}
 	moved, err := b.spanReader.begin(rows)
 	if err != nil || !moved {
+		if b.columns != nil {
+			b.columns.fresh = true // batches do not depend on the ranges before
+		}
 		return err
 	}
 	b.closeColumns()
@@ -89,6 +93,7 @@ func (b *batchReader) begin(rows *rowRange) error {
 	all, numbers := b.chosen()
 	memory := vectorMemory{heap: b.plan.dataset.list.memory.NewHeap(), copies: int64(copies)}
 	b.columns, b.open = newColumns(all, numbers, memory), nil
+	b.columns.firm, b.columns.fresh = b.firm, true
 	if err := memory.heap.Reserve(int64(len(numbers)*(1+copies)) * shred.ColumnMemory); err != nil {
 		return fmt.Errorf("%d columns: %w", len(numbers), err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/rowtocol/rowtocol/format/column"
-	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // RangeBatches are the batches of a range, for a function that makes results of them. They belong
@@ -13,7 +12,7 @@ type RangeBatches struct {
 	*Batch // the current batch
 	reader *batchReader
 	count  int64          // rows of batches returned since the last result
-	memory *budget.Heap   // memory that ReserveBatch reserves
+	memory *Waiting       // memory that ReserveBatch reserves
 	extra  int64          // bytes reserved for the current batch
 	kept   chan vectorSet // sets that results no longer use
 	sets   int            // number of sets of vectors of reader.columns
@@ -42,7 +41,7 @@ func (r *RangeBatches) begin(rows *rowRange) error {
 // Next moves to the next batch, which is valid until the next call, unless Keep is called. It
 // returns io.EOF after the last batch of the range.
 func (r *RangeBatches) Next() (err error) {
-	r.memory.Release(r.extra)
+	r.memory.release(r.extra)
 	r.extra = 0
 	if r.reader.columns.vectors == nil {
 		if err := r.refill(); err != nil {
@@ -58,7 +57,7 @@ func (r *RangeBatches) Next() (err error) {
 // ReserveBatch accounts for n bytes that the caller allocates for the current batch, until the
 // next call of Next. If the batch is kept, they are accounted for until its release.
 func (r *RangeBatches) ReserveBatch(n int64) error {
-	if err := r.memory.Reserve(n); err != nil {
+	if err := r.memory.add(n); err != nil {
 		return err
 	}
 	r.extra += n
@@ -71,7 +70,7 @@ func (r *RangeBatches) Keep() (release func()) {
 	set, kept, extra := r.reader.columns.swap(vectorSet{}), r.kept, r.extra
 	r.extra = 0
 	return func() {
-		r.memory.Release(extra)
+		r.memory.release(extra)
 		kept <- set
 	}
 }
@@ -102,7 +101,9 @@ func BatchResults[T any](ctx context.Context, p *Plan, start func() func(b *Rang
 		if workers > 1 {
 			most = mostSets
 		}
-		b := RangeBatches{Batch: &Batch{plan: p}, reader: newBatchReader(ctx, p, m), memory: p.dataset.list.memory.NewHeap(), most: most}
+		reader := newBatchReader(ctx, p, m)
+		reader.firm = workers > 1 // one worker reads the rest, if there is too little memory for several
+		b := RangeBatches{Batch: &Batch{plan: p}, reader: reader, memory: newWaiting(ctx, p.dataset.list.memory, workers), most: most}
 		return &batchResults[T]{batches: b, of: start()}
 	}), nil
 }
@@ -129,6 +130,6 @@ func (m *batchResults[T]) done() bool { return m.batches.reader.done() }
 
 func (m *batchResults[T]) close() Stats {
 	m.batches.reader.close()
-	m.batches.memory.Close()
+	m.batches.memory.close()
 	return m.batches.reader.figures()
 }

@@ -35,6 +35,7 @@ type columns struct {
 	bytes                  int64       // approximate bytes of these rows in blocks
 	memory                 vectorMemory
 	empty                  []bool // per column, whether it is an array whose items take no bytes
+	firm                   bool   // fewer rows are read for lack of space in vectors, but not for lack of memory
 }
 
 func newColumns(all []column.Column, numbers []int, memory vectorMemory) *columns {
@@ -112,7 +113,7 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 		switch {
 		case errors.Is(err, column.ErrFull):
 			refused = nil
-		case errors.As(err, new(*budget.Error)):
+		case errors.As(err, new(*budget.Error)) && !c.firm:
 			refused = err
 		default:
 			return 0, err

@@ -20,6 +20,7 @@ type cursors struct {
 	columnCursors []format.Cursor
 	blocks        [][]format.Block // block tables
 	at            int64            // row before which all cursors are; -1 if it is unknown
+	fresh         bool             // the next move measures all columns
 	extents       []extent
 	moved         []int64 // items that the last move passed; -1 if the column sought
 }
@@ -96,9 +97,11 @@ func (c *cursors) move(row int64) (err error) {
 			c.measure(i, row)
 		} else if c.moved[i], err = cursor.Skip(gap); err != nil {
 			return err
+		} else if c.fresh {
+			c.measure(i, row)
 		}
 	}
-	c.at = row
+	c.at, c.fresh = row, false
 	return nil
 }
 
