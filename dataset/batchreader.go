@@ -103,12 +103,15 @@ func (b *batchReader) begin(rows *rowRange) error {
 // next reads the next batch into the vectors of the last one. It returns io.EOF after the last row
 // of the range. An error drops the rows that were already read for the batch.
 func (b *batchReader) next() (*Batch, error) {
-	b.columns.reset()
-	b.batch.origins = b.batch.origins[:0]
-	err := b.fill()
-	if err != nil && (err != io.EOF || b.columns.rows == 0) {
+	if b.columns.rows > 0 { // empty vectors would lose their memory
 		b.columns.reset()
-		b.batch.rows = 0
+	}
+	b.batch.rows, b.batch.origins = 0, b.batch.origins[:0]
+	err := b.fill()
+	if err == io.EOF && b.columns.rows > 0 {
+		err = nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	b.batch.rows, b.batch.vectors = b.columns.rows, b.columns.vectors
