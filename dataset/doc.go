@@ -39,13 +39,28 @@
 // columns, possibly thousands, are read through the stream that storage keeps for nearby
 // reads. A part that is verified is read through that stream as well.
 //
-// Some rows at a time, an Avro file becomes in-memory parts: the columns of the shredder, as
-// they are. Rows that are resolved to another schema before they become columns do so too.
-// The code that reads parts reads the in-memory parts as well.
+// # Workers
+//
+// A query is read in three steps:
+//
+//	Plan      a query that was checked: the columns and the condition of each schema
+//	ranges    consecutive rows that one worker reads: some MiB of stored columns of one
+//	          part or of several small ones, or some blocks of an Avro file
+//	Results   what workers make of ranges, merged in row order
+//
+// A worker opens parts, finds the rows of a range that match, and makes results of them:
+// RowResults of rows, BatchResults of batches. Scan and Count use results too, if Query.Workers
+// is more than 1. Ranges depend on sizes of files and on the query alone, so results do not
+// depend on the number of workers. A range that is read before its turn waits, within bounds
+// of memory. If memory is too short for several workers, one worker reads the rest.
+//
+// Rows of Avro files, and of parts that store rows whole, are shredded to the columns of the
+// condition, or to those that batches ask for. Otherwise rows that match are copied, or
+// reduced to the chosen fields.
 //
 // Reading uses memory of the pool Options.Memory: for a block of each column that is
-// read, and for the rows or vectors made of the blocks. A request that does not fit
-// fails with a *budget.Error. Batches are smaller if memory is short.
+// read, and for the rows or vectors made of the blocks, for each worker. A request that does
+// not fit fails with a *budget.Error. Batches are smaller if memory is short.
 //
 // The size, the number of rows and the schema of every file are compared with the
 // manifest that lists it. For a difference, and for damage inside a file, the error is a

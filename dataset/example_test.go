@@ -114,3 +114,54 @@ func ExampleDataset_Scan() {
 	// b2 01 01
 	// aa 02 00
 }
+
+// This example makes text of rows where they are read, on two workers. The text is the same with
+// any number of workers.
+func ExampleRowResults() {
+	dir, remove := exampleOutput()
+	defer remove()
+	ctx := context.Background()
+	d, err := dataset.Open(ctx, []store.Location{{Store: store.Local(), Path: dir}}, dataset.Options{Formats: format.Registry{trevni.Format}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := d.Plan(dataset.Query{Columns: []string{"id"}, Where: "id % 400 == 1", Limit: -1, Workers: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lines := dataset.RowResults(ctx, p, func(w *dataset.Waiting) func(*dataset.Rows, func(*dataset.Buffer) error) error {
+		return func(rows *dataset.Rows, emit func(*dataset.Buffer) error) error {
+			b, err := w.Buffer()
+			if err != nil {
+				return err
+			}
+			var row []byte
+			for err == nil {
+				if row, err = rows.Next(row[:0]); err == nil {
+					b.Data = fmt.Appendf(b.Data, "% x\n", row)
+				}
+			}
+			if err != io.EOF {
+				return err
+			}
+			return emit(b)
+		}
+	})
+	defer lines.Close()
+	for {
+		b, err := lines.Next()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(string(b.Data))
+		b.Release()
+	}
+	// Output:
+	// 02
+	// a2 06
+	// c2 0c
+	// 82 19
+	// a2 1f
+}
