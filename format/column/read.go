@@ -174,6 +174,7 @@ func (r *Reader) locateSequences(v *Vector, n int) (read int) {
 	if n <= 0 || r.lengths < int64(n) {
 		return 0
 	}
+	varint := quickVarints(r.typ)
 	sized := r.typ == String || r.typ == Bytes
 	lengths, offsets := slices.Grow(v.Lengths, n), v.Offsets
 	for read < n && pos < len(data) && data[pos]&0x81 == 0 {
@@ -183,6 +184,8 @@ func (r *Reader) locateSequences(v *Vector, n int) (read int) {
 			size := 0
 			if end < len(data) && sized && data[end]&0x81 == 0 {
 				size = 1 + int(data[end]>>1)
+			} else if end < len(data) && varint > 0 {
+				size = quickVarintSize(data[end:], varint)
 			} else if end < len(data) {
 				size = quickSize(r.typ, data[end:])
 			}
@@ -373,10 +376,20 @@ func (v *Vector) locate(t Type, b []byte, pos, n int) (done, used int, err error
 	before := len(v.Offsets)
 	v.Offsets = slices.Grow(v.Offsets, 2*n)[:before+2*n]
 	offsets := v.Offsets[before:]
-	sized := t == String || t == Bytes
+	if fixed := fixedSize(t); fixed > 0 {
+		n = min(n, len(b)/fixed)
+		for i := range n {
+			offsets[2*i], offsets[2*i+1] = int32(pos+i*fixed), int32(pos+i*fixed+fixed)
+		}
+		v.Offsets = v.Offsets[:before+2*n]
+		return n, n * fixed, nil
+	}
+	varint := quickVarints(t)
 	for done < n && used < len(b) {
 		size := 0
-		if c := b[used]; sized && c < 0x80 && c&1 == 0 {
+		if varint > 0 {
+			size = quickVarintSize(b[used:], varint)
+		} else if c := b[used]; c < 0x80 && c&1 == 0 {
 			size = 1 + int(c>>1)
 		} else {
 			size = quickSize(t, b[used:])

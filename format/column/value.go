@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // ErrShort is the error for bytes that end inside a value.
@@ -94,6 +95,31 @@ func quickSize(t Type, b []byte) int {
 		return 0
 	}
 	return n
+}
+
+// quickVarints returns the most bytes of a varint that is always in the range of an int or a
+// long. It returns 0 for types without varints.
+func quickVarints(t Type) int {
+	switch t {
+	case Int:
+		return 4
+	case Long:
+		return 8
+	}
+	return 0
+}
+
+// quickVarintSize returns the size of a varint of at most most bytes, or 0 if the varint is
+// longer or less than 8 bytes follow. most is at most 8.
+func quickVarintSize(b []byte, most int) int {
+	if len(b) < 8 {
+		return 0
+	}
+	size := bits.TrailingZeros64(^binary.LittleEndian.Uint64(b)&0x8080808080808080)/8 + 1
+	if size > most {
+		return 0
+	}
+	return size
 }
 
 // fixedSize returns the size in bytes of each value of a type, or 0 if sizes differ.
