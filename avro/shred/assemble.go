@@ -53,7 +53,7 @@ func NewAssembler(m *Mapping, cols []Values, memory column.Account) *Assembler {
 			a.feeds[col.Parent].children = append(a.feeds[col.Parent].children, &a.feeds[i])
 		}
 	}
-	a.joints = c.appendStep(nil, m.root)
+	a.joints = c.joints(m.root)
 	return a
 }
 
@@ -101,9 +101,16 @@ func (a *Assembler) Skip(rows int) error {
 		if p := a.mapping.Columns[i].Parent; p >= 0 {
 			n = a.skipped[p]
 		}
+		f := &a.feeds[i]
+		if s := f.strip; s != nil {
+			if s.cols[0].feed == f {
+				s.skip(n)
+			}
+			n -= s.passed
+		}
 		var err error
-		if a.skipped[i], err = a.feeds[i].skip(n); err != nil {
-			return a.failed(&a.feeds[i], err)
+		if a.skipped[i], err = f.skip(n); err != nil {
+			return a.failed(f, err)
 		}
 	}
 	return nil
@@ -124,6 +131,12 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 			var n int
 			if dst, n, err = j.col.appendOptional(dst, j.null); n > 1 {
 				err = a.branchLength(j.col, n)
+			}
+		case joinStrip:
+			if element, ok := j.strip.take(); ok {
+				dst = a.grow.put(dst, element)
+			} else {
+				dst, err = a.run(dst, j.items)
 			}
 		case joinNullable:
 			dst, err = a.nullable(dst, j)

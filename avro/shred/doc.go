@@ -85,7 +85,8 @@
 //
 // An Assembler is the inverse of a Shredder. It is compiled in the same way, copies
 // values from the columns (column.Reader), and returns the datum in the plainest form
-// that Avro allows.
+// that Avro allows. A strip assembles eight or more consecutive fields of a record for up
+// to 32 rows at a time, column by column.
 //
 // # Generations
 //

@@ -56,35 +56,117 @@ type feed struct {
 	children []*feed // feeds of the child columns; fill increases due of each of them by the number of items that it reads
 	due      int64   // number of elements still to be read
 	v        column.Vector
-	length   int // index of the next length in v.Lengths, in an array column
-	value    int // index of the next value in v; an array column has any number of values for each length
+	length   int            // index of the next length in v.Lengths, in an array column
+	value    int            // index of the next value in v; an array column has any number of values for each length
+	strip    *strip         // nil, or the strip that the column belongs to
+	after    *column.Vector // nil, or elements after those of v, which the strip read ahead
+	passed   int64          // number of elements read since start
+	ended    error          // why the column can no longer be read
 }
 
 // start drops the values that were read. due is the number of elements to read from now on.
 func (f *feed) start(due int64) {
 	f.reset()
-	f.length, f.value, f.due = 0, 0, due
+	f.length, f.value, f.due, f.passed, f.ended = 0, 0, due, 0, nil
+	if f.strip != nil {
+		f.strip.start()
+	}
+	if f.after != nil {
+		f.after.Reset()
+	}
 }
 
 // fill reads more of the column.
 func (f *feed) fill() error {
-	if f.due == 0 {
-		return io.EOF
+	if f.ahead() > 0 {
+		f.turn()
+		return nil
 	}
 	f.reset()
 	f.length, f.value = 0, 0
-	read, items, err := f.in.Read(&f.v, int(min(f.due, feedSize)))
+	err := f.read(&f.v)
 	for errors.Is(err, column.ErrFull) && f.widen() {
-		read, items, err = f.in.Read(&f.v, int(min(f.due, feedSize)))
+		err = f.read(&f.v)
 	}
+	return err
+}
+
+// read reads elements into an empty vector, up to the next multiple of feedSize. So the
+// feeds of a strip end their vectors at the same elements, unless a block ends before.
+func (f *feed) read(v *column.Vector) error {
+	if f.ended != nil {
+		return f.ended
+	}
+	if f.due == 0 {
+		return io.EOF
+	}
+	read, items, err := f.in.Read(v, int(min(f.due, feedSize-f.passed%feedSize)))
 	if err != nil {
+		if !errors.Is(err, column.ErrFull) {
+			f.ended = err
+		}
 		return err
 	}
+	f.passed += int64(read)
 	f.due -= int64(read)
 	for _, c := range f.children {
 		c.due += int64(items)
 	}
 	return nil
+}
+
+// readAhead reads the elements after those of v, if there are any.
+func (f *feed) readAhead() {
+	if f.after == nil {
+		f.after = new(column.Vector)
+	}
+	f.after.Reset()
+	f.ask(f.after)
+	_ = f.read(f.after) // an error is returned when its element is due
+}
+
+// turn drops the rest of v, and goes on with the elements that were read ahead.
+func (f *feed) turn() {
+	f.v, *f.after = *f.after, f.v
+	f.after.Reset()
+	f.length, f.value = 0, 0
+}
+
+// loaded returns how many elements v still has.
+func (f *feed) loaded() int {
+	if f.array {
+		return len(f.v.Lengths) - f.length
+	}
+	return f.v.Values - f.value
+}
+
+// ahead returns how many elements were read ahead.
+func (f *feed) ahead() int {
+	switch {
+	case f.after == nil:
+		return 0
+	case f.array:
+		return len(f.after.Lengths)
+	}
+	return f.after.Values
+}
+
+// position returns the number of the next element since start, and left how many elements
+// are still to come.
+func (f *feed) position() int64 { return f.passed - int64(f.loaded()+f.ahead()) }
+func (f *feed) left() int64     { return f.due + int64(f.loaded()+f.ahead()) }
+
+// pass passes over n elements that were read, which have values values. n may be larger than
+// loaded.
+func (f *feed) pass(n, values int) {
+	if have := f.loaded(); n > have {
+		n, values = n-have, values-(f.v.Values-f.value)
+		f.turn()
+	}
+	if f.array {
+		f.length += n
+	}
+	f.value += values
 }
 
 // fewValues is how many values a vector may hold without reserved memory. If a single array
@@ -103,8 +185,13 @@ func (f *feed) reset() {
 		f.v = column.Vector{}
 	}
 	f.v.Reset()
-	f.v.Encoded = f.typ != column.Null && f.typ != column.Boolean
-	f.v.Limit = fewValues
+	f.ask(&f.v)
+}
+
+// ask makes an empty vector ask for values in Avro's encoding.
+func (f *feed) ask(v *column.Vector) {
+	v.Encoded = f.typ != column.Null && f.typ != column.Boolean
+	v.Limit = fewValues
 }
 
 // widen raises the limit of values in the vector, if there is memory for them. It reports
@@ -152,10 +239,7 @@ func (f *feed) ready() error {
 // Values.Read.
 func (f *feed) skip(n int) (items int, err error) {
 	for n > 0 {
-		left := f.v.Values - f.value
-		if f.array {
-			left = len(f.v.Lengths) - f.length
-		}
+		left := f.loaded()
 		if left == 0 {
 			if err := f.fill(); err != nil {
 				return 0, err
@@ -243,29 +327,29 @@ func (f *feed) appendOne(dst []byte) []byte {
 		}
 		return short
 	}
-	return f.appendDecoded(dst, i)
+	return f.appendDecoded(dst, &f.v, i)
 }
 
-// appendDecoded appends value i, which the vector does not hold in Avro's encoding.
-func (f *feed) appendDecoded(dst []byte, i int) []byte {
+// appendDecoded appends value i of a vector that does not hold it in Avro's encoding.
+func (f *feed) appendDecoded(dst []byte, v *column.Vector, i int) []byte {
 	switch f.typ {
 	case column.String, column.Bytes:
-		start, end := int(f.v.Offsets[i]), int(f.v.Offsets[i+1])
-		dst, ok := appendShort(appendVarint(dst, int64(end-start)), f.v.Data, start, end)
+		start, end := int(v.Offsets[i]), int(v.Offsets[i+1])
+		dst, ok := appendShort(appendVarint(dst, int64(end-start)), v.Data, start, end)
 		if !ok {
-			return f.grow.put(dst, f.v.Data[start:end])
+			return f.grow.put(dst, v.Data[start:end])
 		}
 		return dst
 	case column.Int:
-		return appendVarint(dst, int64(f.v.Ints[i]))
+		return appendVarint(dst, int64(v.Ints[i]))
 	case column.Long:
-		return appendVarint(dst, f.v.Longs[i])
+		return appendVarint(dst, v.Longs[i])
 	case column.Boolean:
-		return append(dst, bit(f.v.Bools[i]))
+		return append(dst, bit(v.Bools[i]))
 	case column.Float:
-		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(f.v.Floats[i]))
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v.Floats[i]))
 	case column.Double:
-		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.v.Doubles[i]))
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Doubles[i]))
 	}
 	return dst
 }

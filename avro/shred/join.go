@@ -13,7 +13,8 @@ const (
 	joinUnion                    // any other union
 	joinEnum
 	joinFixed
-	joinRaw // a datum of node, kept as Avro bytes
+	joinRaw   // a datum of node, kept as Avro bytes
+	joinStrip // items, which a strip assembles for many elements at a time
 )
 
 // joint is one step of the compiled assembly, like op in the walk. Records have no joint.
@@ -26,6 +27,7 @@ type joint struct {
 	least    int           // smallest size of an item, in bytes
 	branches []branchJoint // branches of a union
 	node     *Node         // type of an enum, a fixed or a raw datum
+	strip    *strip
 }
 
 // branchJoint is one branch of a union. col is nil for null.
@@ -37,6 +39,29 @@ type branchJoint struct {
 // joiner binds a mapping's steps to the columns that they read.
 type joiner struct {
 	cols []*feed
+}
+
+// joints returns the joints of one step. It makes a strip of many consecutive joints that
+// have one column each.
+func (c *joiner) joints(s *step) []joint { return strips(c.appendStep(nil, s)) }
+
+func strips(joints []joint) []joint {
+	simple := func(code joinCode) bool { return code == joinValue || code == joinOptional || code == joinEnum }
+	var out []joint
+	for len(joints) > 0 {
+		n := 0
+		for n < len(joints) && simple(joints[n].code) {
+			n++
+		}
+		if s := newStrip(joints[:n]); s != nil {
+			out = append(out, joint{code: joinStrip, col: joints[0].col, items: joints[:n], strip: s})
+		} else {
+			n = max(n, 1)
+			out = append(out, joints[:n]...)
+		}
+		joints = joints[n:]
+	}
+	return out
 }
 
 // appendStep appends the joints of one step.
@@ -71,12 +96,15 @@ func (c *joiner) sequence(s *step) joint {
 		j.items = append(j.items, joint{code: joinValue, col: c.cols[s.key]})
 	}
 	j.items = c.appendStep(j.items, s.items)
-	switch last := len(j.items) - 1; {
-	case last < 0 || j.items[last].code != joinValue:
-	case s.items.col == s.col:
+	last := len(j.items) - 1
+	simple := last >= 0 && j.items[last].code == joinValue
+	switch {
+	case simple && s.items.col == s.col:
 		j.code = joinValues
-	case s.key >= 0 && last == 1:
+	case simple && s.key >= 0 && last == 1:
 		j.code = joinPairs
+	default:
+		j.items = strips(j.items)
 	}
 	return j
 }
@@ -89,7 +117,7 @@ func (c *joiner) union(s *step) joint {
 			null = i
 			continue
 		}
-		j.branches[i] = branchJoint{c.cols[b.col], c.appendStep(nil, b.step)}
+		j.branches[i] = branchJoint{c.cols[b.col], c.joints(b.step)}
 	}
 	if len(j.branches) != 2 || null < 0 {
 		return j
