@@ -83,9 +83,6 @@ func (b *batchReader) begin(rows *rowRange) error {
 	b.found, b.last = nil, place{}
 	moved, err := b.spanReader.begin(rows)
 	if err != nil || !moved {
-		if b.columns != nil {
-			b.columns.fresh = true // batches do not depend on the ranges before
-		}
 		return err
 	}
 	b.closeColumns()
@@ -93,7 +90,7 @@ func (b *batchReader) begin(rows *rowRange) error {
 	all, numbers := b.chosen()
 	memory := vectorMemory{heap: b.plan.dataset.list.memory.NewHeap(), copies: int64(copies)}
 	b.columns, b.open = newColumns(all, numbers, memory), nil
-	b.columns.firm, b.columns.fresh = b.firm, true
+	b.columns.firm = b.firm
 	if err := memory.heap.Reserve(int64(len(numbers)*(1+copies)) * shred.ColumnMemory); err != nil {
 		return fmt.Errorf("%d columns: %w", len(numbers), err)
 	}
@@ -106,6 +103,7 @@ func (b *batchReader) next() (*Batch, error) {
 	if b.columns.rows > 0 { // empty vectors would lose their memory
 		b.columns.reset()
 	}
+	b.columns.fresh = true // a batch does not depend on the rows before
 	b.batch.rows, b.batch.origins = 0, b.batch.origins[:0]
 	err := b.fill()
 	if err == io.EOF && b.columns.rows > 0 {

@@ -17,6 +17,7 @@ type RangeBatches struct {
 	kept   chan vectorSet // sets that results no longer use
 	sets   int            // number of sets of vectors of reader.columns
 	most   int            // most of them
+	spare  int64          // free memory that another set needs
 }
 
 // vectorSet is the vectors of a batch.
@@ -25,15 +26,19 @@ type vectorSet struct {
 	sizes   []vectorSize
 }
 
-// mostSets is the most sets of vectors of a worker, if there are several workers.
-const mostSets = 4
+const (
+	// mostSets is the most sets of vectors of a worker, if there are several workers.
+	mostSets = 4
+	// spareSets is the number of sets for which memory is left when another set is made.
+	spareSets = 3
+)
 
 // begin starts with a range.
 func (r *RangeBatches) begin(rows *rowRange) error {
 	before := r.reader.columns
 	err := r.reader.begin(rows)
 	if r.reader.columns != before {
-		r.kept, r.sets = make(chan vectorSet, r.most), 1
+		r.kept, r.sets, r.spare = make(chan vectorSet, r.most), 1, 0
 	}
 	return err
 }
@@ -69,6 +74,11 @@ func (r *RangeBatches) ReserveBatch(n int64) error {
 func (r *RangeBatches) Keep() (release func()) {
 	set, kept, extra := r.reader.columns.swap(vectorSet{}), r.kept, r.extra
 	r.extra = 0
+	if r.spare == 0 {
+		for _, size := range set.sizes {
+			r.spare += spareSets * (size.memory + r.reader.columns.memory.copies*size.used)
+		}
+	}
 	return func() {
 		r.memory.release(extra)
 		kept <- set
@@ -77,7 +87,7 @@ func (r *RangeBatches) Keep() (release func()) {
 
 // refill gives the columns vectors after Keep.
 func (r *RangeBatches) refill() error {
-	if r.sets < r.most && len(r.kept) == 0 {
+	if r.sets < r.most && len(r.kept) == 0 && r.reader.columns.memory.heap.Available() > r.spare {
 		r.sets++
 		return r.reader.columns.renew()
 	}

@@ -110,6 +110,7 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 			c.bytes += extent.rowSize * int64(n)
 			return n, c.growItems()
 		}
+		c.restore()
 		switch {
 		case errors.Is(err, column.ErrFull):
 			refused = nil
@@ -118,7 +119,6 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 		default:
 			return 0, err
 		}
-		c.restore()
 		if c.rows > 0 {
 			return 0, nil
 		}

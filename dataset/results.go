@@ -93,7 +93,7 @@ func (p *Results[T]) run() {
 	}
 }
 
-// read reads ranges until the last one was taken.
+// read reads ranges until the last one was taken, or until an error.
 func (p *Results[T]) read(ctx context.Context) {
 	m := p.start(ctx, p.readers)
 	defer func() {
@@ -119,6 +119,9 @@ func (p *Results[T]) read(ctx context.Context) {
 			p.finish()
 		}
 		close(s.results)
+		if s.err != nil {
+			return
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 const BatchRows = 1 << 16
 
 // Copies is the most copies of a batch that Records and its writer have at the same time.
-const Copies = 2
+const Copies = 1
 
 // Records turns the batches of a query into record batches. It belongs to one
 // goroutine.
