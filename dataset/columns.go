@@ -198,6 +198,11 @@ func (c *columns) appendAccounted(i int) (items int, err error) {
 	}
 	v.Limit = v.Values + c.memory.values()
 	items, err = c.appendColumn(i)
+	if errors.Is(err, column.ErrFull) && c.firm {
+		if refused := c.memory.heap.Check(valueMemory * maxItems); refused != nil {
+			return 0, refused // for lack of memory, a vector may take fewer items
+		}
+	}
 	if errors.Is(err, column.ErrFull) && v.Values <= c.memory.values() && c.rows == 0 && len(c.window) == 1 && c.window[0].n == 1 {
 		// A single row does not fit. Each value may take a single byte of the block.
 		if refused := c.memory.heap.Check(valueMemory * c.rawSize(i)); refused != nil {
