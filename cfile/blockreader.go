@@ -58,9 +58,7 @@ func (b *blockReader) stored(buf []byte, p Pointer) ([]byte, error) {
 			damage.SetFile(err, b.f.name)
 			return nil, err
 		}
-		if b.f.crcs != nil {
-			b.f.crcs[p.Offset] = binary.LittleEndian.Uint32(buf[end:])
-		}
+		b.f.keepCRC(p.Offset, binary.LittleEndian.Uint32(buf[end:]))
 	}
 	return buf[:end], nil
 }

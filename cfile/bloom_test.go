@@ -24,7 +24,7 @@ func TestBloomFile(t *testing.T) {
 	if err := p.Dump(&dump); err != nil || !strings.Contains(dump.String(), "13 hash functions") {
 		t.Errorf("%v:\n%.2000s", err, dump.String())
 	}
-	if err := p.Verify(t.Context()); err != nil {
+	if err := p.Verify(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestBloomDamage(t *testing.T) {
 		if _, ok := p.(format.Holder); !ok {
 			t.Errorf("%s: %T", name, p)
 		}
-		err := p.Verify(t.Context())
+		err := p.Verify(t.Context(), nil)
 		if d := (*damage.Error)(nil); (err != nil) != (c.kind != "") || err != nil && (!errors.As(err, &d) || d.Kind != c.kind || !partDamage(err) || d.Offset < 24) {
 			t.Errorf("%s: %v, want %q", name, err, c.kind)
 		}

@@ -73,7 +73,7 @@ func TestSwappedFiles(t *testing.T) {
 	}
 	o.BlocksCRC, o.Metadata = false, []Pair{{BlocksCRCKey, []byte{1, 2, 3, 4}}}
 	lone := map[string][]byte{"lone.cf": loneFile(t, o, false, make([]byte, 8*12))}
-	if err := formattest.MustOpen(t, Format, lone, smallBlocks).Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "checksum of the blocks is") {
+	if err := formattest.MustOpen(t, Format, lone, smallBlocks).Verify(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "checksum of the blocks is") {
 		t.Errorf("blocks of another file: %v", err)
 	}
 }

@@ -53,8 +53,8 @@ func TestDeltaFiles(t *testing.T) {
 		b, err := os.ReadFile("testdata/delta/" + name + ".cf")
 		testenv.Must(t, err)
 		p := openLone(t, b)
-		if _, ok := p.(format.Holder); !ok || p.Verify(t.Context()) != nil || p.Rows() != 15 {
-			t.Errorf("%s: %T of %d rows, %v", name, p, p.Rows(), p.Verify(t.Context()))
+		if _, ok := p.(format.Holder); !ok || p.Verify(t.Context(), nil) != nil || p.Rows() != 15 {
+			t.Errorf("%s: %T of %d rows, %v", name, p, p.Rows(), p.Verify(t.Context(), nil))
 		}
 		rows, err := deltasOf(t, p)
 		if err != nil || len(rows) != 15 || !strings.HasPrefix(strings.Join(rows, " "), want) {

@@ -22,8 +22,10 @@ type File struct {
 	header     []Pair // metadata of the header
 	footerAt   int64  // offset of the footer with its checksum
 	footer     *Footer
-	held       int64            // bytes of header and footer that are accounted for
-	crcs       map[int64]uint32 // checksums of the blocks that were read, by offset; nil if not collected
+	held       int64 // bytes of header and footer that are accounted for
+
+	crcsMu sync.Mutex
+	crcs   map[int64]uint32 // checksums of the blocks that were read, by offset; nil if not collected
 
 	mu    sync.Mutex // held while the dictionary is read
 	words *encoding.Dictionary
@@ -268,6 +270,16 @@ func (f *File) dictionary() (*encoding.Dictionary, error) {
 	}
 	f.words = words
 	return words, nil
+}
+
+// keepCRC keeps the checksum of a block for the file's verification.
+func (f *File) keepCRC(offset int64, crc uint32) {
+	if f.crcs == nil {
+		return
+	}
+	f.crcsMu.Lock()
+	defer f.crcsMu.Unlock()
+	f.crcs[offset] = crc
 }
 
 // readAt is a readBlock for blocks that are not data blocks.

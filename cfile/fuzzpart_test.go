@@ -30,7 +30,7 @@ func FuzzPart(f *testing.F) {
 		}
 		p, err := formattest.Open(Format, map[string][]byte{documentName: document, fileName(0, true): lengths, fileName(0, false): values}, smallBlocks)
 		if err == nil {
-			err = p.Verify(t.Context())
+			err = p.Verify(t.Context(), nil)
 			if err := p.Dump(io.Discard); err != nil && !partDamage(err) {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/internal/testenv"
@@ -48,7 +49,7 @@ func checkPart(t *testing.T, files map[string][]byte) error {
 		}
 		return err
 	}
-	if err = p.Verify(t.Context()); err != nil && !partDamage(err) {
+	if err = verifyPart(t, p); err != nil && !partDamage(err) {
 		t.Errorf("verify: %v", err)
 	}
 	if err := p.Dump(io.Discard); err != nil && !partDamage(err) {
@@ -102,7 +103,16 @@ func TestFlippedBytes(t *testing.T) {
 func verifyFiles(t *testing.T, files map[string][]byte) error {
 	p, err := formattest.Open(Format, files, smallBlocks)
 	if err == nil {
-		err = p.Verify(t.Context())
+		err = verifyPart(t, p)
+	}
+	return err
+}
+
+// verifyPart verifies a part, and checks that several workers find the same as one.
+func verifyPart(t *testing.T, p format.Part) error {
+	err := p.Verify(t.Context(), nil)
+	if beside := p.Verify(t.Context(), parallel.NewWorkers(3).Do); fmt.Sprint(beside) != fmt.Sprint(err) {
+		t.Errorf("with several workers: %v; with one: %v", beside, err)
 	}
 	return err
 }
@@ -184,7 +194,7 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 		}
 		p := formattest.MustOpen(t, Format, files, smallBlocks)
 		want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, map[string][]string{"codec": {"null"}}, schema, rows, 1000).Files(t), smallBlocks)
-		if err := p.Verify(t.Context()); err != nil || p.Schema() != schema || p.Rows() != want.Rows() {
+		if err := p.Verify(t.Context(), nil); err != nil || p.Schema() != schema || p.Rows() != want.Rows() {
 			t.Fatalf("seed %d: %d rows, %v", seed, p.Rows(), err)
 		}
 		for col, c := range p.Columns() {

@@ -72,7 +72,7 @@ func sameRows(t *testing.T, schema string, rows [][]byte, chosen map[string][]st
 	t.Helper()
 	p := formattest.MustOpen(t, Format, formattest.Rows(t, Format, chosen, schema, rows, 0).Files(t), format.OpenOptions{})
 	want := formattest.MustOpen(t, trevni.Format, formattest.Rows(t, trevni.Format, nil, schema, rows, 0).Files(t), format.OpenOptions{})
-	testenv.Must(t, p.Verify(t.Context()))
+	testenv.Must(t, p.Verify(t.Context(), nil))
 	for col := range p.Columns() {
 		formattest.CompareCursors(t, "", rand.New(rand.NewPCG(1, 1)), p, want, col, partDamage)
 	}

@@ -71,7 +71,7 @@ func printColumn(t *testing.T, p format.Part) string {
 func TestLoneSamples(t *testing.T) {
 	for name, b := range samples(t) {
 		p := openLone(t, b)
-		if err := p.Verify(t.Context()); err != nil {
+		if err := p.Verify(t.Context(), nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		want := ""
@@ -141,7 +141,7 @@ func TestLoneTypes(t *testing.T) {
 		for _, nulls := range []bool{false, true} {
 			p := openLone(t, loneFile(t, Options{Type: test.typ}, nulls, test.values))
 			got := strings.Fields(strings.ReplaceAll(printColumn(t, p), "NULL\n", ""))
-			if err := p.Verify(t.Context()); err != nil || strings.Join(got, " ") != test.want {
+			if err := p.Verify(t.Context(), nil); err != nil || strings.Join(got, " ") != test.want {
 				t.Errorf("%v: %v, want %v, %v", test.typ, got, test.want, err)
 			}
 			want := formattest.Mapping(t, p.Schema()).Columns[0]
@@ -194,7 +194,7 @@ func TestLoneBlocks(t *testing.T) {
 	file := int64File(values, 10)
 	file.Incompatible = 0
 	p := openLone(t, file.bytes(t))
-	if err := p.Verify(t.Context()); err != nil || !p.Unverified() {
+	if err := p.Verify(t.Context(), nil); err != nil || !p.Unverified() {
 		t.Errorf("without checksums: %v, unverified %v", err, p.Unverified())
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"sort"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
@@ -16,37 +18,58 @@ import (
 // and indexes agree with each other and with the document. It returns the first damage of
 // each file, joined; errors.As finds a *damage.Error in it. A failing reader or a cancelled
 // ctx ends it at once.
-func (p *part) Verify(ctx context.Context) error {
+func (p *part) Verify(ctx context.Context, run format.Runner) error {
 	var found damage.Found
 	if p.document != nil {
 		if err := found.Add(p.verifyDocument()); err != nil {
 			return err
 		}
 	}
-	for i := range p.columns {
-		before, sizes := found.Len(), make([]blockSize, len(p.columns[i].blocks))
-		for _, verify := range []func(context.Context, int, []blockSize) error{p.verifyLengths, p.verifyValues} {
-			if err := found.Add(verify(ctx, i, sizes)); err != nil {
-				return err
-			}
+	damaged := make([][]error, len(p.columns))
+	_, err := run.Check(ctx, len(damaged), func(ctx context.Context, i int) (err error) {
+		damaged[i], err = p.verifyColumn(ctx, run, i)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, all := range damaged {
+		before := found.Len()
+		for _, d := range all {
+			_ = found.Add(d) // damage is kept
 		}
 		if found.Len() > before || p.document == nil {
 			continue
 		}
-		for _, verify := range []func(context.Context, int, []blockSize) error{p.verifySizes, p.verifyRows} {
-			if err := found.Add(verify(ctx, i, sizes)); err != nil {
-				return err
-			}
+		if err := found.Add(p.verifyRows(ctx, i)); err != nil {
+			return err
 		}
 	}
 	return found.Err()
 }
 
-// blockSize is the size of a block of the document in all files of its column.
+// verifyColumn checks the files of a column, and compares them with the document. It returns the
+// damage of each file.
+func (p *part) verifyColumn(ctx context.Context, run format.Runner, col int) (damaged []error, err error) {
+	blocks := len(p.columns[col].blocks)
+	lengths, values := make([]blockSize, blocks), make([]blockSize, blocks)
+	damaged, err = run.Check(ctx, 2, func(ctx context.Context, i int) error {
+		if i == 0 {
+			return p.verifyLengths(ctx, run, col, lengths)
+		}
+		return p.verifyValues(ctx, run, col, values)
+	})
+	if err == nil && damaged[0] == nil && damaged[1] == nil && p.document != nil {
+		damaged[0] = p.verifySizes(col, lengths, values)
+	}
+	return damaged, err
+}
+
+// blockSize is the size of a block of the document in a file of its column.
 type blockSize struct{ raw, stored int64 }
 
-// verifySizes compares the sizes of blocks with the document.
-func (p *part) verifySizes(_ context.Context, col int, sizes []blockSize) error {
+// verifySizes compares the sizes of blocks in both files with the document.
+func (p *part) verifySizes(col int, lengths, values []blockSize) error {
 	c := &p.columns[col]
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -54,10 +77,11 @@ func (p *part) verifySizes(_ context.Context, col int, sizes []blockSize) error 
 		if b.raw > p.max {
 			return p.damaged(c, i, damage.Unsupported, "a block of %d bytes exceeds the limit of %d", b.raw, p.max)
 		}
+		is := blockSize{lengths[i].raw + values[i].raw, lengths[i].stored + values[i].stored}
 		//guard: rejects wrong sizes, by which readers reserve memory
-		if want := (blockSize{b.raw, b.stored}); want != sizes[i] {
+		if is != (blockSize{b.raw, b.stored}) {
 			return p.damaged(c, i, damage.Size, "a block of %d bytes, stored in %d, but the files have %d, stored in %d",
-				b.raw, b.stored, sizes[i].raw, sizes[i].stored)
+				b.raw, b.stored, is.raw, is.stored)
 		}
 	}
 	return nil
@@ -81,7 +105,7 @@ func (p *part) verifyDocument() error {
 
 // verifyRows checks that the blocks of a child column begin with the items of the rows that
 // the document names.
-func (p *part) verifyRows(ctx context.Context, col int, _ []blockSize) error {
+func (p *part) verifyRows(ctx context.Context, col int) error {
 	c := &p.columns[col]
 	if c.Parent < 0 || c.uncounted() {
 		return nil
@@ -104,53 +128,57 @@ func (p *part) verifyRows(ctx context.Context, col int, _ []blockSize) error {
 }
 
 // verifyLengths checks the file of a column's lengths.
-func (p *part) verifyLengths(ctx context.Context, col int, sizes []blockSize) error {
+func (p *part) verifyLengths(ctx context.Context, run format.Runner, col int, sizes []blockSize) error {
 	c := &p.columns[col]
 	if !c.lengths {
 		return nil
 	}
-	sums := &blockSums{blocks: c.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstUnit + b.units }}
-	return p.verifyFile(ctx, c.lengthsFile, sums, func(r *Rows) error {
-		sums.size.raw += int64(len(r.Fixed))
-		for b := r.Fixed; len(b) > 0; b = b[4:] {
-			n := int64(int32(binary.LittleEndian.Uint32(b)))
-			//guard: rejects a negative length
-			if n < 0 {
-				return damage.New(damage.Value, "", -1, "length %d", n)
+	sums := blockSums{blocks: c.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstUnit + b.units }}
+	return p.verifyFile(ctx, run, c.lengthsFile, sums, func(sums *blockSums) func(*Rows) error {
+		return func(r *Rows) error {
+			sums.size.raw += int64(len(r.Fixed))
+			for b := r.Fixed; len(b) > 0; b = b[4:] {
+				n := int64(int32(binary.LittleEndian.Uint32(b)))
+				//guard: rejects a negative length
+				if n < 0 {
+					return damage.New(damage.Value, "", -1, "length %d", n)
+				}
+				//guard: rejects a branch with two values
+				if n > 1 && c.Optional {
+					return damage.New(damage.Count, "", -1, "length %d in a branch of a union", n)
+				}
+				sums.items += n
 			}
-			//guard: rejects a branch with two values
-			if n > 1 && c.Optional {
-				return damage.New(damage.Count, "", -1, "length %d in a branch of a union", n)
-			}
-			sums.items += n
+			return nil
 		}
-		return nil
 	})
 }
 
 // verifyValues checks the file of a column's values.
-func (p *part) verifyValues(ctx context.Context, col int, sizes []blockSize) error {
+func (p *part) verifyValues(ctx context.Context, run format.Runner, col int, sizes []blockSize) error {
 	c := &p.columns[col]
 	if !c.values {
 		return nil
 	}
-	sums := &blockSums{blocks: c.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstItem + b.items }}
+	sums := blockSums{blocks: c.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstItem + b.items }}
 	switch {
 	case p.document == nil:
 		sums.blocks = nil // no document describes the file's blocks
 	case c.nullable:
 		sums.end = func(b *partBlock) int64 { return b.firstUnit + b.units }
 	}
-	restore, v := newRestorer(&c.Column, c.valuesFile.Type), new(column.Vector)
-	return p.verifyFile(ctx, c.valuesFile, sums, func(r *Rows) error {
-		n := int64(countValues(&r.Values, c.valuesFile.Type))
-		sums.items += n
-		sums.size.raw += int64(len(r.Fixed)+len(r.Data)) + n*offsetBytes(c.valuesFile.Type)
-		if restore.text() {
-			return nil
+	return p.verifyFile(ctx, run, c.valuesFile, sums, func(sums *blockSums) func(*Rows) error {
+		restore, v := newRestorer(&c.Column, c.valuesFile.Type), new(column.Vector)
+		return func(r *Rows) error {
+			n := int64(countValues(&r.Values, c.valuesFile.Type))
+			sums.items += n
+			sums.size.raw += int64(len(r.Fixed)+len(r.Data)) + n*offsetBytes(c.valuesFile.Type)
+			if restore.text() {
+				return nil
+			}
+			v.Reset()
+			return restore.end(v, r)
 		}
-		v.Reset()
-		return restore.end(v, r)
 	})
 }
 
@@ -166,7 +194,7 @@ func offsetBytes(t Type) int64 {
 type blockSums struct {
 	blocks []partBlock
 	end    func(*partBlock) int64 // returns the row of the file after a block
-	sizes  []blockSize            // sums of the blocks' sizes in the column's files
+	sizes  []blockSize            // gets the blocks' sizes in the file
 	next   int                    // number of the current block
 	items  int64                  // items found so far
 	size   blockSize              // size of the current block so far
@@ -183,21 +211,29 @@ func (s *blockSums) reach(row int64) error {
 			d.Block = int64(s.next)
 			return d
 		}
-		s.sizes[s.next].raw += s.size.raw
-		s.sizes[s.next].stored += s.size.stored
-		s.size = blockSize{}
+		s.sizes[s.next], s.size = s.size, blockSize{}
 	}
 	return nil
 }
 
-// verifyFile checks a file of the part, and calls check with its rows.
-func (p *part) verifyFile(ctx context.Context, f *partFile, sums *blockSums, check func(*Rows) error) error {
+// from returns the number of the block of the document that begins with a row, or 0 if no block
+// with rows begins there.
+func (s *blockSums) from(row int64) int {
+	i := sort.Search(len(s.blocks), func(i int) bool { return s.end(&s.blocks[i]) > row })
+	if i == 0 || i == len(s.blocks) || s.end(&s.blocks[i-1]) != row {
+		return 0
+	}
+	return i
+}
+
+// verifyFile checks a file of the part. checks returns a function that checks rows, and adds them
+// to sums; each range of the file's blocks has its own.
+func (p *part) verifyFile(ctx context.Context, run format.Runner, f *partFile, sums blockSums, checks func(*blockSums) func(*Rows) error) error {
 	memory := &column.Reservation{Account: p.memory}
 	defer memory.ShrinkTo(0)
-	file, err := f.openBy(p, memory)
+	file, err := f.openBy(p, column.NewShared(memory))
 	if err == nil {
-		v := fileVerifier{f: file, sums: sums, check: check}
-		err = v.verify(ctx)
+		err = verifyFile(ctx, run, file, sums, checks)
 	}
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		damage.SetFile(d, f.stored.Name())
@@ -206,19 +242,9 @@ func (p *part) verifyFile(ctx context.Context, f *partFile, sums *blockSums, che
 	return err
 }
 
-// fileVerifier checks one file.
-type fileVerifier struct {
-	f     *File
-	sums  *blockSums
-	check func(*Rows) error
-	rows  rowDecoder
-	batch Rows
-	keys  *keyVerifier // nil for a file without a value index
-}
-
-func (v *fileVerifier) verify(ctx context.Context) error {
-	v.f.crcs = make(map[int64]uint32)
-	m, err := v.f.mapFile()
+func verifyFile(ctx context.Context, run format.Runner, f *File, sums blockSums, checks func(*blockSums) func(*Rows) error) error {
+	f.crcs = make(map[int64]uint32)
+	m, err := f.mapFile()
 	if err != nil {
 		return err
 	}
@@ -227,51 +253,90 @@ func (v *fileVerifier) verify(ctx context.Context) error {
 		r := &m.regions[i]
 		//guard: rejects bytes that belong to nothing
 		if r.offset != at {
-			return v.f.gap(at, r)
+			return f.gap(at, r)
 		}
 		at += r.size
 	}
-	if p := v.f.footer.Dictionary; p != nil {
-		if _, err := v.f.dictionary(); err != nil {
+	if p := f.footer.Dictionary; p != nil {
+		if _, err := f.dictionary(); err != nil {
 			return err
 		}
 	}
-	if v.f.footer.Value != nil && v.f.footer.Type.Keyed() {
-		v.keys = &keyVerifier{f: v.f}
-	}
-	if err := v.blocks(ctx, m.blocks); err != nil {
+	starts := rangesOf(f, &sums, m.blocks)
+	ends := append(starts[1:], len(m.blocks))
+	err = run.First(ctx, len(starts), func(ctx context.Context, i int) error {
+		v := rangeVerifier{f: f, sums: sums}
+		v.check = checks(&v.sums)
+		if f.footer.Value != nil && f.footer.Type.Keyed() {
+			v.keys = &keyVerifier{f: f}
+		}
+		return v.blocks(ctx, m.blocks, starts[i], ends[i])
+	})
+	if err != nil {
 		return err
 	}
-	return v.checksums(m.regions)
+	return f.checkBlocksCRC(m.regions)
 }
 
-// checksums compares the checksum of all blocks' checksums with that in the footer, if there
-// is one. The blocks were read.
-func (v *fileVerifier) checksums(regions []region) error {
-	want, ok := v.f.footer.Get(BlocksCRCKey)
+// verifyRange is how many stored bytes of a file's blocks are verified one after another.
+var verifyRange = int64(1 << 20) // less in tests
+
+// rangesOf returns the first data block of each range that can be verified apart. A range begins
+// with a block of the document. Keys are compared from the file's first value to the last.
+func rangesOf(f *File, sums *blockSums, blocks []DataBlock) (starts []int) {
+	starts, size := []int{0}, int64(0)
+	for i := range blocks {
+		if size > verifyRange && f.footer.Value == nil && sums.from(blocks[i].Ordinal) > 0 {
+			starts, size = append(starts, i), 0
+		}
+		size += int64(blocks[i].Size)
+	}
+	return starts
+}
+
+// checkBlocksCRC compares the checksum of all blocks' checksums with that in the footer, if
+// there is one. The blocks were read.
+func (f *File) checkBlocksCRC(regions []region) error {
+	want, ok := f.footer.Get(BlocksCRCKey)
 	if !ok {
 		return nil
 	}
 	sum := uint32(0)
 	for i := range regions {
 		if r := &regions[i]; r.kind != headerRegion && r.kind != footerRegion {
-			sum = updateBlocksCRC(sum, v.f.crcs[r.offset])
+			sum = updateBlocksCRC(sum, f.crcs[r.offset])
 		}
 	}
 	//guard: rejects blocks of another file with the same layout
 	if got := binary.LittleEndian.AppendUint32(nil, sum); !bytes.Equal(got, want) {
-		return damage.New(damage.Checksum, v.f.name, v.f.footerAt, "the checksum of the blocks is %x, the footer says %x", got, want)
+		return damage.New(damage.Checksum, f.name, f.footerAt, "the checksum of the blocks is %x, the footer says %x", got, want)
 	}
 	return nil
 }
 
-// blocks reads all data blocks.
-func (v *fileVerifier) blocks(ctx context.Context, blocks []DataBlock) error {
+// rangeVerifier checks a range of the data blocks of a file.
+type rangeVerifier struct {
+	f     *File
+	sums  blockSums
+	check func(*Rows) error
+	rows  rowDecoder
+	batch Rows
+	keys  *keyVerifier // nil for a file without a value index
+}
+
+// blocks reads the data blocks from start to end. If the rows do not lead up to the block at end,
+// it reads on, and finds the damage in that block.
+func (v *rangeVerifier) blocks(ctx context.Context, blocks []DataBlock, start, end int) error {
 	reader := blockReader{f: v.f, from: v.f.readBlock}
 	defer reader.close()
 	v.rows.f = v.f
 	row, footer := int64(0), v.f.footer
-	for i := range blocks {
+	if start > 0 {
+		row = blocks[start].Ordinal
+		v.sums.next = v.sums.from(row)
+		v.sums.items = v.sums.blocks[v.sums.next].firstItem
+	}
+	for i := start; i < len(blocks) && (i < end || row != blocks[i].Ordinal); i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -296,7 +361,7 @@ func (v *fileVerifier) blocks(ctx context.Context, blocks []DataBlock) error {
 		v.sums.size.stored += int64(b.Size)
 	}
 	//guard: rejects a file whose blocks have fewer rows
-	if row != footer.Values {
+	if end == len(blocks) && row != footer.Values {
 		return damage.New(damage.Count, v.f.name, v.f.footerAt, "the data blocks have %d rows, the footer says %d", row, footer.Values)
 	}
 	if err := v.keys.end(); err != nil {
@@ -309,7 +374,7 @@ func (v *fileVerifier) blocks(ctx context.Context, blocks []DataBlock) error {
 const verifyBatch = 4096
 
 // block decodes a block, which must begin with a row.
-func (v *fileVerifier) block(raw []byte, b *DataBlock, row int64) error {
+func (v *rangeVerifier) block(raw []byte, b *DataBlock, row int64) error {
 	if err := v.rows.reset(raw); err != nil {
 		return err
 	}

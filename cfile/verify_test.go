@@ -61,7 +61,7 @@ func TestContradictionsInFiles(t *testing.T) {
 			b = test.end(f)
 		}
 		p := openLone(t, b)
-		err := p.Verify(t.Context())
+		err := p.Verify(t.Context(), nil)
 		var d *damage.Error
 		if errors.As(err, &d) != (test.kind != "") || d != nil && test.reason != "" && (d.Kind != test.kind || !strings.Contains(d.Reason, test.reason)) {
 			t.Errorf("%s: %v", test.name, err)
@@ -80,11 +80,11 @@ func TestKeysOfParts(t *testing.T) {
 		{first: []byte("bb"), raw: binaryBlock(0, []byte("bb2"), []byte("bb1"))},
 		{first: []byte("c"), raw: binaryBlock(2, []byte("c2"), []byte("c1"))},
 	}
-	if err := openLone(t, f.bytes(t)).Verify(t.Context()); err != nil {
+	if err := openLone(t, f.bytes(t)).Verify(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	f.blocks[1].first = []byte("d")
-	if err := openLone(t, f.bytes(t)).Verify(t.Context()); !partDamage(err) {
+	if err := openLone(t, f.bytes(t)).Verify(t.Context(), nil); !partDamage(err) {
 		t.Error(err)
 	}
 }

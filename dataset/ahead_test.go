@@ -147,7 +147,7 @@ func TestSmallRemoteColumns(t *testing.T) {
 	p := openPart(t, st, filepath.Join(base, "out"))
 	defer p.Close()
 	st.requests.Store(0)
-	if err := p.Verify(t.Context()); err != nil || st.requests.Load() > 20 {
+	if err := p.Verify(t.Context(), nil); err != nil || st.requests.Load() > 20 {
 		t.Errorf("%d requests to verify, %v", st.requests.Load(), err)
 	}
 }

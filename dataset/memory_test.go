@@ -129,7 +129,7 @@ func TestVerifyWithinMemory(t *testing.T) {
 				return err
 			}
 			defer p.Close()
-			return p.Verify(t.Context())
+			return p.Verify(t.Context(), nil)
 		})
 	})
 }

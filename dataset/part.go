@@ -136,15 +136,17 @@ func (o *OpenPart) Meanings() []column.Column {
 }
 
 // Verify implements format.Part. It also checks that the schema, if there is one,
-// matches the columns.
-func (o *OpenPart) Verify(ctx context.Context) error {
+// matches the columns. A part on remote storage is read from its start to its end, without run:
+// reads at several places of a file take a request each.
+func (o *OpenPart) Verify(ctx context.Context, run format.Runner) error {
 	if o.ahead != nil {
 		o.ahead.all()
+		run = nil
 	}
-	err := o.Part.Verify(ctx)
-	if rows, ok := o.Part.(format.RowPart); ok && err == nil {
-		return o.verifyRows(ctx, rows)
+	if rows, ok := o.Part.(format.RowPart); ok {
+		return o.verifyBoth(ctx, run, rows)
 	}
+	err := o.Part.Verify(ctx, run)
 	if o.Schema() == "" || err != nil && !errors.As(err, new(*damage.Error)) {
 		return err
 	}

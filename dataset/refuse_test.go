@@ -159,7 +159,7 @@ func TestColumnsOfAnotherSchema(t *testing.T) {
 				wantKind(t, err, damage.Schema)
 				p := openPart(t, store.Local(), file)
 				defer p.Close()
-				wantKind(t, p.Verify(t.Context()), damage.Schema)
+				wantKind(t, p.Verify(t.Context(), nil), damage.Schema)
 			})
 		}
 	})
@@ -183,7 +183,7 @@ func TestValuesOfAnotherSchema(t *testing.T) {
 	}
 	p := openPart(t, store.Local(), file(func(_, _ *column.Column) {}))
 	defer p.Close()
-	if err := p.Verify(t.Context()); err != nil {
+	if err := p.Verify(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(e, d *column.Column){
@@ -198,7 +198,7 @@ func TestValuesOfAnotherSchema(t *testing.T) {
 			wantKind(t, err, damage.Schema)
 			p := openPart(t, store.Local(), file)
 			defer p.Close()
-			wantKind(t, p.Verify(t.Context()), damage.Schema)
+			wantKind(t, p.Verify(t.Context(), nil), damage.Schema)
 		})
 	}
 }

@@ -251,7 +251,7 @@ func testWholeParts(t *testing.T, local *dataset.Dataset) {
 	st := &streamStore{Store: store.Local()}
 	p := openPart(t, st, local.Parts()[0].Name)
 	defer p.Close()
-	if err := p.Verify(t.Context()); err != nil {
+	if err := p.Verify(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	blocks := 0

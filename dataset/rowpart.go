@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -77,6 +78,21 @@ func (p *partRows) close() {
 // verifyBlock is the size in bytes of the column blocks at which rows that are only
 // verified are dropped.
 const verifyBlock = 64 << 10
+
+// verifyBoth checks the files of a part that stores whole rows, and its rows. If the files have
+// damage, that of the rows does not matter.
+func (o *OpenPart) verifyBoth(ctx context.Context, run format.Runner, part format.RowPart) error {
+	var files, rows error
+	err := run.Do(ctx, 2, func(ctx context.Context, i int) error {
+		if i == 0 {
+			files = part.Verify(ctx, run)
+		} else if run != nil || files == nil {
+			rows = o.verifyRows(ctx, part)
+		}
+		return nil
+	})
+	return cmp.Or(files, rows, err)
+}
 
 // verifyRows checks that each row of a part that stores whole rows fits its schema.
 func (o *OpenPart) verifyRows(ctx context.Context, part format.RowPart) error {

@@ -21,5 +21,6 @@
 //	Format.Open(files) ──► Part ──► Cursor ──► vectors
 //
 // A part is the files of one row group, or a file of several. A cursor reads one column of a part,
-// some hundred values per call. A RowPart has a RowReader instead of cursors.
+// some hundred values per call. A RowPart has a RowReader instead of cursors. Part.Verify calls a
+// Runner with the pieces of its work, so that several goroutines verify one part.
 package format

@@ -65,8 +65,9 @@ type Part interface {
 	// what they say of the values.
 	Blocks(col int) ([]Block, error)
 	// Verify decodes the whole part and checks it. It returns all damage joined, and
-	// stops at any other error, such as cancellation.
-	Verify(ctx context.Context) error
+	// stops at any other error, such as cancellation. It calls run, which may be nil, with
+	// pieces of its work. Each piece accounts for its own memory.
+	Verify(ctx context.Context, run Runner) error
 	// Unverified reports whether a block without a valid checksum has been accepted so
 	// far.
 	Unverified() bool

@@ -108,7 +108,8 @@ func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	return blocks, p.located(err)
 }
 
-func (p *part) Verify(ctx context.Context) error { return p.Reader.Verify(ctx) }
+// Verify implements format.Part.
+func (p *part) Verify(ctx context.Context, _ format.Runner) error { return p.Reader.Verify(ctx) }
 
 func (p *part) Read() (format.RowReader, error) {
 	return &rowReader{part: p, cells: p.Scan()}, nil

@@ -65,7 +65,7 @@ func readBack(t *testing.T, file *bytes.Buffer, keys [][]byte, value []byte) {
 	t.Helper()
 	p, err := Format.Open([]format.File{formattest.NewFile("f", file.Bytes())}, format.OpenOptions{})
 	testenv.Must(t, err)
-	if err := p.Verify(t.Context()); err != nil || p.Rows() != int64(len(keys)) || p.Schema() != `"bytes"` || !Format.Recognizes(file.Bytes()[:format.HeadSize]) {
+	if err := p.Verify(t.Context(), nil); err != nil || p.Rows() != int64(len(keys)) || p.Schema() != `"bytes"` || !Format.Recognizes(file.Bytes()[:format.HeadSize]) {
 		t.Errorf("%d rows of %s, %v", p.Rows(), p.Schema(), err)
 	}
 	rows, err := p.(format.RowPart).Read()

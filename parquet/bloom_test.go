@@ -174,7 +174,7 @@ func TestLacks(t *testing.T) {
 		b := formattest.Rows(t, Format, chosen, schema, rows, 4<<10).Files(t)[""]
 		for _, file := range [][]byte{b, newRewriter(t, b, r).file()} {
 			p := mustOpen(t, file)
-			testenv.Must(t, p.Verify(t.Context()))
+			testenv.Must(t, p.Verify(t.Context(), nil))
 			rewritten := p.checksums.size < 0 // which leaves no dictionaries
 			for _, tt := range []struct {
 				column string

@@ -330,7 +330,7 @@ func TestCursorsFindContradictions(t *testing.T) {
 			p := mustOpen(t, b)
 			col := p.chunks[c.leaf].leaf.number
 			wantDamage(t, c.name, readColumn(p, col, 0), c.kind, c.reason)
-			wantDamage(t, c.name, p.Verify(t.Context()), c.kind, c.reason)
+			wantDamage(t, c.name, p.Verify(t.Context(), nil), c.kind, c.reason)
 			if p.Unverified() != (c.name == "no checksum") {
 				t.Errorf("%s: unverified: %v", c.name, p.Unverified())
 			}
@@ -375,7 +375,7 @@ func TestBoundsInAnotherOrder(t *testing.T) {
 			k := x.columns[c.leaf]
 			k.MinValues, k.MaxValues = k.MaxValues, k.MinValues
 		}))
-		testenv.Must(t, p.Verify(t.Context()))
+		testenv.Must(t, p.Verify(t.Context(), nil))
 		blocks, err := boundedBlocks(p, c.leaf)
 		testenv.Must(t, err)
 		if blocks[0].Min != nil || blocks[0].Max != nil {
@@ -438,7 +438,7 @@ func TestLevelsThatContradict(t *testing.T) {
 			to.Codec, to.Statistics = pq.Uncompressed, pq.Statistics{}
 		}
 		p := mustOpen(t, w.file())
-		wantDamage(t, c.name, p.Verify(t.Context()), c.kind, c.reason)
+		wantDamage(t, c.name, p.Verify(t.Context(), nil), c.kind, c.reason)
 		var errs []error
 		for col := range 2 { // the lengths of lists, and the items
 			errs = append(errs, readColumn(p, col, 0))

@@ -184,7 +184,7 @@ func TestDamageInLengthsOfRowGroups(t *testing.T) {
 		to.Codec, to.Statistics = pq.Uncompressed, pq.Statistics{}
 	}
 	p := mustOpen(t, w.file())
-	err := p.Verify(t.Context())
+	err := p.Verify(t.Context(), nil)
 	wantDamage(t, "an item of no list", err, damage.Value, "without a list")
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Offset != p.chunk(1, 0).start {
 		t.Errorf("the damage is at %d, and not at %d", d.Offset, p.chunk(1, 0).start)

@@ -83,7 +83,7 @@ func TestVerifyReleasesDictionaries(t *testing.T) {
 		p, err := openFile(wordsFile(t, columns), format.OpenOptions{Memory: &memory})
 		testenv.Must(t, err)
 		before := memory.Held
-		testenv.Must(t, p.Verify(t.Context()))
+		testenv.Must(t, p.Verify(t.Context(), nil))
 		if c := &p.(*part).chunks[0]; c.start == c.dataAt {
 			t.Fatal("the column has no dictionary")
 		}
@@ -139,7 +139,7 @@ func TestTextWithoutSizes(t *testing.T) {
 			file := sharedFile(t, schema, n, bytes.Repeat([]byte{'a'}, size), sizes)
 			for _, limit := range []int64{64 << 20, 3 << 20} {
 				p, err := openFile(file, format.OpenOptions{MaxBlock: limit})
-				testenv.Must(t, err, p.Verify(t.Context()))
+				testenv.Must(t, err, p.Verify(t.Context(), nil))
 				c := p.(*part).cursor(p.(*part).chunks[0].leaf.number)
 				for units := 0; err == nil && units < n; {
 					var v column.Vector

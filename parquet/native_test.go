@@ -71,6 +71,6 @@ func TestNullPagesAreCoded(t *testing.T) {
 				t.Errorf("version %d, column %d: lacks a value: %v, %v", version, col, lacks, err)
 			}
 		}
-		testenv.Must(t, p.Verify(t.Context()))
+		testenv.Must(t, p.Verify(t.Context(), nil))
 	}
 }

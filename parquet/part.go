@@ -78,7 +78,7 @@ func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 // releases the memory that the result reserves of its own account.
 func (p *part) reopen() (again *part, memory *column.Reservation, err error) {
 	memory = &column.Reservation{Account: p.memory}
-	again = &part{file: p.file, memory: memory, max: p.max}
+	again = &part{file: p.file, memory: column.NewShared(memory), max: p.max}
 	if err := again.checkHead(); err != nil {
 		return again, memory, err
 	}

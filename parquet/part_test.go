@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/internal/testenv"
@@ -111,7 +112,7 @@ func checkPart(t testing.TB, b []byte) error {
 		}
 		return err
 	}
-	if err = p.Verify(t.Context()); err != nil && !isDamage(err) {
+	if err = p.Verify(t.Context(), nil); err != nil && !isDamage(err) {
 		t.Errorf("verify: %v", err)
 	}
 	if err := p.Dump(io.Discard); err != nil && !isDamage(err) {
@@ -208,7 +209,7 @@ func TestFlippedBytes(t *testing.T) {
 				}
 				return
 			}
-			if err := p.Verify(t.Context()); !isDamage(err) {
+			if err := p.Verify(t.Context(), nil); !isDamage(err) {
 				t.Errorf("%s, %s: %v", form.name, what, err)
 			}
 			if got, err := contentsOf(p); err == nil && got != want || err != nil && !isDamage(err) {
@@ -223,7 +224,11 @@ func verifyFile(t testing.TB, b []byte) error {
 	if err != nil {
 		return err
 	}
-	return p.Verify(t.Context())
+	err = p.Verify(t.Context(), nil)
+	if beside := p.Verify(t.Context(), parallel.NewWorkers(3).Do); fmt.Sprint(beside) != fmt.Sprint(err) {
+		t.Errorf("with several workers: %v; with one: %v", beside, err)
+	}
+	return err
 }
 
 // The case of the digits of a checksum is not free either.
@@ -359,7 +364,7 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 func checkAgainst(t *testing.T, seed uint64, r *rand.Rand, b []byte, want format.Part, schema string) {
 	t.Helper()
 	p := mustOpen(t, b)
-	if err := p.Verify(t.Context()); err != nil || p.Schema() != schema || p.Rows() != want.Rows() {
+	if err := p.Verify(t.Context(), nil); err != nil || p.Schema() != schema || p.Rows() != want.Rows() {
 		t.Fatalf("seed %d: %d rows, %v", seed, p.Rows(), err)
 	}
 	cols := formattest.Mapping(t, schema).Columns
@@ -417,7 +422,7 @@ func TestPartMemory(t *testing.T) {
 	p, err := openFile(b, format.OpenOptions{Memory: &free})
 	testenv.Must(t, err)
 	held := free.Held
-	testenv.Must(t, p.Verify(t.Context()), p.Dump(io.Discard))
+	testenv.Must(t, p.Verify(t.Context(), nil), p.Dump(io.Discard))
 	if free.Held != held {
 		t.Errorf("%d bytes held, %d before", free.Held, held)
 	}
@@ -426,7 +431,7 @@ func TestPartMemory(t *testing.T) {
 		p, err := openFile(b, format.OpenOptions{Memory: &memory})
 		held := memory.Held // of indexes, if the file could be opened
 		if err == nil {
-			err = p.Verify(t.Context())
+			err = p.Verify(t.Context(), nil)
 		} else if held > 0 {
 			t.Fatalf("with %d bytes: %d bytes are held after an error", limit, held)
 		}

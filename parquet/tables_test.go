@@ -177,7 +177,7 @@ func TestFirstBytesAreVerified(t *testing.T) {
 	b := wideFile(t, 1000, 100)
 	b[0] ^= 1
 	p := mustOpen(t, b)
-	for what, err := range map[string]error{"verify": p.Verify(t.Context()), "dump": p.Dump(io.Discard)} {
+	for what, err := range map[string]error{"verify": p.Verify(t.Context(), nil), "dump": p.Dump(io.Discard)} {
 		if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Kind != damage.Magic || d.Offset != 0 {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -308,7 +308,7 @@ func TestDamagedTimes(t *testing.T) {
 			kind = ""
 		}
 		wantDamage(t, c.logical, readColumn(p, 0, 0), kind, c.reason)
-		wantDamage(t, c.logical, p.Verify(t.Context()), kind, c.reason)
+		wantDamage(t, c.logical, p.Verify(t.Context(), nil), kind, c.reason)
 	}
 	file := formattest.Rows(t, Format, map[string][]string{optionTimes: {"spark"}}, timesSchema("%s"), nil, 1000).Files(t)[""]
 	w := newRewriter(t, file, rand.New(rand.NewPCG(0, 0)))

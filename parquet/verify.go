@@ -7,6 +7,7 @@ import (
 
 	pq "github.com/parquet-go/parquet-go/format"
 
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
@@ -15,20 +16,20 @@ import (
 // level and value, all counts and sizes, and that bounds hold. It returns the first damage of each
 // column, joined; errors.As finds a *damage.Error in it. A failing reader or a cancelled ctx ends
 // it at once.
-func (p *part) Verify(ctx context.Context) error {
+func (p *part) Verify(ctx context.Context, run format.Runner) error {
 	again, memory, err := p.reopen()
 	defer memory.ShrinkTo(0)
 	if err != nil {
 		return err
 	}
-	err = again.verify(ctx)
+	err = again.verify(ctx, run)
 	if again.unverified.Load() {
 		p.unverified.Store(true)
 	}
 	return err
 }
 
-func (p *part) verify(ctx context.Context) error {
+func (p *part) verify(ctx context.Context, run format.Runner) error {
 	var found damage.Found
 	if err := found.Add(p.verifyRegions()); err != nil {
 		return err
@@ -42,54 +43,53 @@ func (p *part) verify(ctx context.Context) error {
 	for i := range p.columns {
 		p.columns[i].shared = false // its pages are read once
 	}
-	for g := range p.groups {
-		if p.groups[g].rows == 0 {
-			continue
+	around := make([][]aroundSum, len(p.chunks))
+	damaged, err := run.Check(ctx, len(p.chunks), func(ctx context.Context, i int) error {
+		c, leaf := &p.chunks[i], i%len(p.columns)
+		if c.group.rows == 0 {
+			return nil
 		}
-		places := make(map[int]placeSum)
-		for i := range p.columns {
-			v := newChunkVerifier(p, p.chunk(g, i), &p.footer.RowGroups[g].Columns[i].MetaData, lists[i], places)
-			err := v.verify(ctx)
-			v.close()
-			if err := found.Add(err); err != nil {
-				return err
-			}
+		v := newChunkVerifier(p, c, &p.footer.RowGroups[c.group.number].Columns[leaf].MetaData, lists[leaf])
+		defer v.close()
+		around[i] = v.around
+		return v.verify(ctx, run)
+	})
+	if err != nil {
+		return err
+	}
+	var places map[int]placeSum
+	for i, err := range damaged {
+		if i%len(p.columns) == 0 {
+			places = make(map[int]placeSum) // of another row group
 		}
+		if err == nil {
+			err = p.verifyPlaces(&p.chunks[i], around[i], places)
+		}
+		_ = found.Add(err) // damage is kept
 	}
 	return found.Err()
 }
 
-// placeSum is a checksum of the levels of a place, by the leaf that was verified first.
-type placeSum struct {
-	sum  uint64
-	leaf string
-}
-
 // chunkVerifier verifies a column chunk.
 type chunkVerifier struct {
-	p      *part
-	c      *partChunk
-	meta   *pq.ColumnMetaData
-	index  *pq.ColumnIndex  // nil if the chunk has no column index
-	places map[int]placeSum // by column
+	p       *part
+	c       *partChunk
+	columns []int // those whose lengths are in this chunk
+	meta    *pq.ColumnMetaData
+	index   *pq.ColumnIndex // nil if the chunk has no column index
 
+	// A copy of the verifier for other pages has these fields of its own.
 	reader pageReader
 	levels levelReader
 	around []aroundSum
-	lists  []*cursor // of the columns whose lengths are in this chunk, without values
+	lists  []*cursor // of columns, without values
 	values valueVerifier
 	pages  map[pq.PageEncodingStats]int32 // numbers of pages by their kind
+	row    int64                          // number of the page's first row
 	page   pageCounts
 	whole  pageCounts
 	raw    int64 // bytes of all pages before compression, with their headers
 	growth damage.Growth
-}
-
-// aroundSum is a checksum of the levels of a place around the leaf.
-type aroundSum struct {
-	column int
-	levelPair
-	sum uint64
 }
 
 // pageCounts counts the entries of a page, or of a chunk.
@@ -114,10 +114,11 @@ func (k *pageCounts) add(o *pageCounts) {
 	}
 }
 
-func newChunkVerifier(p *part, c *partChunk, meta *pq.ColumnMetaData, lists []int, places map[int]placeSum) *chunkVerifier {
+// newChunkVerifier returns the verifier of a chunk, which has the lengths of columns.
+func newChunkVerifier(p *part, c *partChunk, meta *pq.ColumnMetaData, columns []int) *chunkVerifier {
 	l := c.leaf
 	v := &chunkVerifier{
-		p: p, c: c, meta: meta, places: places,
+		p: p, c: c, columns: columns, meta: meta,
 		reader: pageReader{p: p, c: c}, values: newValueVerifier(l), pages: make(map[pq.PageEncodingStats]int32),
 	}
 	v.growth.Stored = p.file.Size()
@@ -125,15 +126,15 @@ func newChunkVerifier(p *part, c *partChunk, meta *pq.ColumnMetaData, lists []in
 	for _, k := range []*pageCounts{&v.page, &v.whole} {
 		k.reps, k.defs = make([]int64, l.rep+1), make([]int64, l.def+1)
 	}
-	columns := p.tree.mapping.Columns
-	for _, col := range lists {
+	for _, col := range columns {
 		list := p.cursor(col)
 		list.turn(c.group.number)
 		list.own = false
 		v.lists = append(v.lists, list)
 	}
-	for parent := l.Parent; parent >= 0; parent = columns[parent].Parent {
-		v.around = append(v.around, aroundSum{column: parent, levelPair: pairOf(&columns[parent])})
+	mapped := p.tree.mapping.Columns
+	for parent := l.Parent; parent >= 0; parent = mapped[parent].Parent {
+		v.around = append(v.around, aroundSum{column: parent, levelPair: pairOf(&mapped[parent])})
 	}
 	return v
 }
@@ -150,7 +151,7 @@ func (v *chunkVerifier) fail(page int, kind damage.Kind, at int64, reason string
 	return v.p.damaged(v.c, page, kind, at, reason, args...)
 }
 
-func (v *chunkVerifier) verify(ctx context.Context) error {
+func (v *chunkVerifier) verify(ctx context.Context, run format.Runner) error {
 	pages, err := v.p.pagesOf(v.c)
 	if err != nil {
 		return err
@@ -174,8 +175,76 @@ func (v *chunkVerifier) verify(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := v.verifyRanges(ctx, run, pages); err != nil {
+		return err
+	}
 	at := v.c.dataAt
+	if n := len(pages); n > 0 {
+		at = pages[n-1].offset + pages[n-1].size
+	}
+	//guard: rejects bytes after the pages
+	if at != v.c.end {
+		return v.fail(-1, damage.Trailing, at, "%d bytes belong to no page", v.c.end-at)
+	}
+	return v.verifyCounts()
+}
+
+// verifyRange is how many stored bytes of a chunk's pages are verified one after another.
+var verifyRange = int64(1 << 20) // less in tests
+
+// verifyRanges verifies ranges of the pages, and adds up what they have.
+func (v *chunkVerifier) verifyRanges(ctx context.Context, run format.Runner, pages []partPage) error {
+	starts, size := []int{0}, int64(0)
 	for i := range pages {
+		if size > verifyRange {
+			starts, size = append(starts, i), 0
+		}
+		size += pages[i].size
+	}
+	ends, verifiers := append(starts[1:], len(pages)), make([]*chunkVerifier, len(starts))
+	err := run.First(ctx, len(starts), func(ctx context.Context, i int) error {
+		verifiers[i] = v
+		if i > 0 {
+			verifiers[i] = v.fork()
+			defer verifiers[i].reader.close()
+		}
+		return verifiers[i].verifyPages(ctx, pages, starts[i], ends[i])
+	})
+	if err != nil {
+		return err
+	}
+	for _, other := range verifiers[1:] {
+		v.add(other)
+	}
+	return nil
+}
+
+// fork returns a verifier for other pages of the chunk.
+func (v *chunkVerifier) fork() *chunkVerifier {
+	other := newChunkVerifier(v.p, v.c, v.meta, v.columns)
+	other.index, other.values.words, other.values.filter = v.index, v.values.words, v.values.filter
+	return other
+}
+
+// add adds what a fork has found.
+func (v *chunkVerifier) add(other *chunkVerifier) {
+	v.whole.add(&other.whole)
+	v.raw += other.raw
+	for kind, n := range other.pages {
+		v.pages[kind] += n
+	}
+	for i := range v.around {
+		v.around[i].before += other.around[i].total()
+	}
+}
+
+// verifyPages verifies the pages from start to end.
+func (v *chunkVerifier) verifyPages(ctx context.Context, pages []partPage, start, end int) error {
+	at := v.c.dataAt
+	if start > 0 {
+		at = pages[start-1].offset + pages[start-1].size
+	}
+	for i := start; i < end; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -188,14 +257,7 @@ func (v *chunkVerifier) verify(ctx context.Context) error {
 			return err
 		}
 	}
-	//guard: rejects bytes after the pages
-	if at != v.c.end {
-		return v.fail(-1, damage.Trailing, at, "%d bytes belong to no page", v.c.end-at)
-	}
-	if err := v.verifyCounts(); err != nil {
-		return err
-	}
-	return v.verifyPlaces()
+	return nil
 }
 
 // dictionary reads the dictionary.
@@ -226,6 +288,7 @@ func (v *chunkVerifier) verifyPage(i int) error {
 	k := &v.c.pages[i]
 	v.count(page)
 	v.page.reset()
+	v.row = k.first
 	if err := v.verifyLevels(page); err != nil {
 		return v.p.locate(err, v.c, page)
 	}
@@ -340,19 +403,14 @@ func (v *chunkVerifier) verifyLists(page *loadedPage) error {
 
 func (v *chunkVerifier) countLevels(reps, defs []uint32) {
 	k := &v.page
+	first := uint64(v.row + k.rows)
 	for i, def := range defs {
 		k.reps[reps[i]]++
 		k.defs[def]++
 	}
 	k.entries, k.rows = k.entries+int64(len(defs)), k.reps[0]
 	for a := range v.around {
-		place := &v.around[a]
-		for i, def := range defs {
-			if reps[i] <= place.rep {
-				place.sum = (place.sum ^ uint64(reps[i])<<32 ^ uint64(min(def, place.def))) * 0x100000001b3 // as FNV-1
-				place.sum ^= place.sum >> 29
-			}
-		}
+		v.around[a].add(reps, defs, first)
 	}
 }
 
@@ -413,23 +471,6 @@ func (v *chunkVerifier) verifyOrder() error {
 	//guard: rejects an order that a search would rely on
 	if o := v.index.BoundaryOrder; o == pq.Ascending && !ascend || o == pq.Descending && !descend {
 		return v.fail(-1, damage.Value, v.c.columnIndex.offset, "the bounds of the pages are not %v", o)
-	}
-	return nil
-}
-
-// verifyPlaces compares the levels of the places around the leaf with those that other leaves
-// have.
-func (v *chunkVerifier) verifyPlaces() error {
-	for _, a := range v.around {
-		first, ok := v.places[a.column]
-		if !ok {
-			v.places[a.column] = placeSum{a.sum, v.c.leaf.Name}
-			continue
-		}
-		//guard: rejects columns whose levels contradict each other
-		if first.sum != a.sum {
-			return v.fail(-1, damage.Count, -1, "the levels of %q differ from those in column %q", v.p.tree.mapping.Columns[a.column].Name, first.leaf)
-		}
 	}
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// sumBuffer is the number of bytes that Sum reads at a time.
-const sumBuffer = 1 << 20
+// SumBuffer is the number of bytes that Sum reads at a time.
+const SumBuffer = 1 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -34,13 +34,13 @@ func Sum(ctx context.Context, st Store, path string, want int64) (size int64, cr
 // SumRange reads the bytes [start, end) of a file, and returns their number and CRC-32C. The
 // file may end before end.
 func SumRange(ctx context.Context, r io.ReaderAt, start, end int64) (size int64, crc uint32, err error) {
-	buf := make([]byte, max(min(end-start, sumBuffer), 1))
+	buf := make([]byte, max(min(end-start, SumBuffer), 1))
 	for pos := start; pos < end; pos = start + size {
 		//guard: stops reading after an interruption
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		n, err := r.ReadAt(buf[:min(end-pos, sumBuffer)], pos)
+		n, err := r.ReadAt(buf[:min(end-pos, SumBuffer)], pos)
 		crc = crc32.Update(crc, castagnoli, buf[:n])
 		size += int64(n)
 		if err == io.EOF {

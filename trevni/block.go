@@ -1,7 +1,6 @@
 package trevni
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -45,8 +44,7 @@ type blockReader struct {
 	blocks []Descriptor
 	room   column.Room // memory of the loaded block; accounted for unless the block is shared
 	loaded int         // number of the loaded block; -1 if there is none
-	zeros  bool        // every checksum is known to be 0
-	crc    *uint32     // unless nil, CRC-32C of the CRC-32Cs of the stored blocks that were read
+	crcs   []uint32    // unless nil, gets the CRC-32C of each stored block that is read
 }
 
 // Blocks returns the column's block table. It must not be changed.
@@ -87,9 +85,8 @@ func (b *blockReader) read(block int) error {
 	if err := damage.Full(read, err, len(*buf), d.Offset, b.f.name); err != nil {
 		return err
 	}
-	if b.crc != nil {
-		own := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(*buf, castagnoli))
-		*b.crc = crc32.Update(*b.crc, castagnoli, own)
+	if b.crcs != nil {
+		b.crcs[block] = crc32.Checksum(*buf, castagnoli)
 	}
 	stored, sum := (*buf)[:d.StoredSize], (*buf)[d.StoredSize:]
 	err = b.decode(block, stored)
@@ -179,7 +176,8 @@ func (b *blockReader) check(block int, sum []byte) error {
 // javasZeros reports whether every checksum of the column is 0, as Java writes them with the
 // codec null. A single 0 among other checksums is damage.
 func (b *blockReader) javasZeros() (bool, error) {
-	if b.zeros {
+	zeros := &b.f.tables[b.index].zeros
+	if zeros.Load() {
 		return true, nil
 	}
 	//guard: rejects a checksum of 0 in a file that Java cannot have written
@@ -196,6 +194,6 @@ func (b *blockReader) javasZeros() (bool, error) {
 			return false, nil
 		}
 	}
-	b.zeros = true
+	zeros.Store(true)
 	return true, nil
 }

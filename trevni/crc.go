@@ -102,15 +102,24 @@ func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int6
 }
 
 // compareBlocksCRC compares the CRC-32C of the CRC-32Cs of all stored blocks with
-// BlocksCRCKey, if the header has that key. All blocks have decoded to valid values, so only
-// bits that have no meaning to their codec can differ.
-func (f *File) compareBlocksCRC(crc uint32) error {
+// BlocksCRCKey, if the header has that key. crcs has those of each column's blocks. All blocks
+// have decoded to valid values, so only bits that have no meaning to their codec can differ.
+func (f *File) compareBlocksCRC(crcs [][]uint32) error {
 	stored, ok := f.h.meta.Get(BlocksCRCKey)
 	if !ok || !f.h.protected {
 		return nil
 	}
+	var own [crc32.Size]byte
+	crc := uint32(0)
+	for _, column := range crcs {
+		for _, block := range column {
+			binary.LittleEndian.PutUint32(own[:], block)
+			crc = crc32.Update(crc, castagnoli, own[:])
+		}
+	}
+	binary.LittleEndian.PutUint32(own[:], crc)
 	//guard: rejects changed bytes that decode to the same values
-	if own := binary.LittleEndian.AppendUint32(nil, crc); !bytes.Equal(own, stored) {
+	if !bytes.Equal(own[:], stored) {
 		return damage.New(damage.Checksum, f.name, -1,
 			"the values are sound, but stored bytes of blocks were changed: their CRC-32C is %x, %s says %x", own, BlocksCRCKey, stored)
 	}

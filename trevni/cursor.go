@@ -16,6 +16,7 @@ type Cursor struct {
 	blockReader
 	block int   // number of the loaded block; -1 before the first
 	items int64 // number of lengths or values in the block, or column.Uncounted
+	alone bool  // the cursor, and those over its parents, share no blocks with others
 
 	// counter counts the items of a child column's blocks. It is a cursor over the
 	// parent. It is opened only if the column's own bytes do not show where a block ends.
@@ -74,9 +75,18 @@ func (c *Cursor) close() {
 // openCounter opens the cursor that counts the items of each block.
 func (c *Cursor) openCounter() (err error) {
 	if c.col.Parent >= 0 {
-		c.counter, err = c.f.cursor(c.col.Parent)
+		c.counter, err = c.overParent()
 	}
 	return err
+}
+
+// overParent opens a cursor over the parent of a child column.
+func (c *Cursor) overParent() (*Cursor, error) {
+	parent, err := c.f.cursor(c.col.Parent)
+	if err == nil && c.alone {
+		parent.alone, parent.last = true, nil
+	}
+	return parent, err
 }
 
 // source is the cursor as a column.Source for its reader.

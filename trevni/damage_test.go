@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
@@ -73,7 +75,7 @@ func checkChange(t *testing.T, f *File, b []byte, col int, at int64, x byte, wan
 	t.Helper()
 	b[at] ^= x
 	defer func() { b[at] ^= x }()
-	err := f.verifyColumn(context.Background(), col, new(uint32)) // what Verify runs on each
+	err := f.verifyColumn(context.Background(), nil, col, nil) // what Verify runs on each
 	if err != nil {
 		var d *damage.Error
 		if !errors.As(err, &d) || d.Column != f.Columns()[col].Name || d.Block < 0 || d.Offset < 0 || d.Offset > at {
@@ -183,7 +185,11 @@ func verifyBytes(b []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, f.Verify(context.Background())
+	err = f.Verify(context.Background())
+	if beside := verify(context.Background(), f, parallel.NewWorkers(3).Do); fmt.Sprint(beside) != fmt.Sprint(err) {
+		return f, fmt.Errorf("with several workers: %v; with one: %v", beside, err)
+	}
+	return f, err
 }
 
 func TestOldVersions(t *testing.T) {

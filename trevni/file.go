@@ -43,6 +43,7 @@ type readBlock func(p []byte, col int, off, end int64) (int, error)
 type table struct {
 	mu     sync.Mutex
 	blocks []Descriptor // nil before the table is read
+	zeros  atomic.Bool  // every checksum of the blocks is known to be 0
 }
 
 // Open opens the file of size bytes in r, and reads and checks its header. name is for
@@ -167,6 +168,7 @@ func (f *File) rereadTable(col int) (blocks []Descriptor, size int64, err error)
 	defer t.mu.Unlock()
 	if blocks, size, err = f.readTable(col); err == nil {
 		t.blocks = blocks
+		t.zeros.Store(false)
 	}
 	return blocks, size, err
 }
@@ -254,4 +256,4 @@ func (d *decoder) value(t column.Type) []byte {
 // that the file has. Between the columns and after them there must be no other bytes. Verify
 // returns the first damage of each column, joined. errors.As finds a *damage.Error in the
 // result. Verify stops at once if the reader fails or ctx is cancelled.
-func (f *File) Verify(ctx context.Context) error { return verify(ctx, f) }
+func (f *File) Verify(ctx context.Context) error { return verify(ctx, f, nil) }

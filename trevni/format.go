@@ -1,6 +1,7 @@
 package trevni
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -120,6 +121,8 @@ type part struct{ *File }
 
 func (p part) Version() int { return int(p.File.Version()) }
 func (p part) Rows() int64  { return p.RowCount() }
+
+func (p part) Verify(ctx context.Context, run format.Runner) error { return verify(ctx, p.File, run) }
 
 func (p part) Metadata() []format.Metadata {
 	all := make([]format.Metadata, len(p.Meta()))

@@ -48,7 +48,7 @@ func (c *Cursor) itemsBefore(row, first int64) (int64, error) {
 		return row - first, nil
 	}
 	if c.parent == nil {
-		parent, err := c.f.cursor(c.col.Parent)
+		parent, err := c.overParent()
 		if err != nil {
 			return 0, err
 		}

@@ -2,24 +2,43 @@ package trevni
 
 import (
 	"context"
+	"hash/crc32"
 
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// verify implements File.Verify.
-func verify(ctx context.Context, f *File) error {
+// verify implements File.Verify. It verifies columns, and ranges of their blocks, with run.
+func verify(ctx context.Context, f *File, run format.Runner) error {
 	var found damage.Found
 	if err := found.Add(f.verifyTables()); err != nil {
 		return err
 	}
-	var crc uint32
-	for i := range f.h.columns {
-		if err := found.Add(f.verifyColumn(ctx, i, &crc)); err != nil {
+	crcs := make([][]uint32, len(f.h.columns)) // of the stored blocks, by column; nil after damage
+	if found.Len() == 0 {
+		all := int64(0)
+		for i := range f.tables {
+			all += int64(len(f.tables[i].blocks))
+		}
+		if err := f.memory.Reserve(crc32.Size * all); err != nil {
 			return err
 		}
+		defer f.memory.Release(crc32.Size * all)
+		for i := range crcs {
+			crcs[i] = make([]uint32, len(f.tables[i].blocks))
+		}
+	}
+	damaged, err := run.Check(ctx, len(crcs), func(ctx context.Context, i int) error {
+		return f.verifyColumn(ctx, run, i, crcs[i])
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range damaged {
+		_ = found.Add(d) // damage is kept
 	}
 	if found.Len() == 0 {
-		return f.compareBlocksCRC(crc)
+		return f.compareBlocksCRC(crcs)
 	}
 	return found.Err()
 }
@@ -54,21 +73,45 @@ func (f *File) trailing(at, n int64) error {
 	return damage.New(damage.Trailing, f.name, at, "%d bytes belong to nothing", n)
 }
 
-// verifyColumn decodes all blocks of a column. The lengths of the parents say how many items a
-// block of a child column must have. It adds the CRCs of the stored blocks to crc.
-func (f *File) verifyColumn(ctx context.Context, col int, crc *uint32) error {
+// verifyRange is how many bytes of a column's blocks are verified one after another.
+var verifyRange = int64(2 << 20) // less in tests
+
+// verifyColumn decodes all blocks of a column, and keeps the CRCs of the stored blocks in crcs,
+// unless it is nil. Ranges of blocks are verified apart, except if all values must ascend.
+func (f *File) verifyColumn(ctx context.Context, run format.Runner, col int, crcs []uint32) error {
+	blocks, err := f.Blocks(col)
+	if err != nil {
+		return err
+	}
+	starts, size := []int{0}, int64(0)
+	for i := range blocks {
+		if size > verifyRange && !f.h.columns[col].Ascending {
+			starts, size = append(starts, i), 0
+		}
+		size += blocks[i].RawSize
+	}
+	ends := append(starts[1:], len(blocks))
+	return run.First(ctx, len(starts), func(ctx context.Context, i int) error {
+		return f.verifyBlocks(ctx, col, starts[i], ends[i], crcs)
+	})
+}
+
+// verifyBlocks decodes the blocks of a column from start to end. The lengths of the parents say
+// how many items a block of a child column must have. Its cursors share no blocks with others,
+// because the file may have changed since these were read, and because each of several
+// goroutines accounts for its own memory.
+func (f *File) verifyBlocks(ctx context.Context, col, start, end int, crcs []uint32) error {
 	c, err := f.cursor(col)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	c.share(-1) // drops a block that was read earlier, because the file may have changed
-	c.last, c.crc = nil, crc
+	c.alone, c.last, c.crcs = true, nil, crcs
 	if err := c.openCounter(); err != nil {
 		return err
 	}
 	var last []byte
-	for i := range c.blocks {
+	for i := start; i < end; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

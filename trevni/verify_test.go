@@ -79,7 +79,7 @@ func TestAllChecksumsZero(t *testing.T) {
 			clear(b[d.Offset+d.StoredSize:][:checksumSize(f.Columns()[2].Checksum)])
 		}
 		var d *damage.Error
-		if err := f.verifyColumn(t.Context(), 2, new(uint32)); !errors.As(err, &d) || d.Kind != damage.Checksum {
+		if err := f.verifyColumn(t.Context(), nil, 2, nil); !errors.As(err, &d) || d.Kind != damage.Checksum {
 			t.Errorf("all checksums of zero: %v", err)
 		}
 	}

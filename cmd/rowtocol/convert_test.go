@@ -253,7 +253,7 @@ func TestVerifyOfAReplacedOutput(t *testing.T) {
 	if _, err := strays(t.Context(), l); !errors.Is(err, dataset.ErrChanging) {
 		t.Errorf("strays of a replaced output: %v", err)
 	}
-	if f := check(t.Context(), l, &l.Parts[0]); !errors.Is(f.failed, dataset.ErrChanging) || len(f.found) > 0 {
+	if f := (&verifyCommand{app: new(app)}).check(t.Context(), nil, l, &l.Parts[0]); !errors.Is(f.failed, dataset.ErrChanging) || len(f.found) > 0 {
 		t.Errorf("a part of a replaced output: %v, %v", f.failed, f.found)
 	}
 	if _, err := inspect.Gather(t.Context(), l, inspect.Options{}); !errors.Is(err, dataset.ErrChanging) {

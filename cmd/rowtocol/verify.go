@@ -174,22 +174,13 @@ func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *
 	for _, p := range l.Parts {
 		total += p.Bytes
 	}
-	checks := make([]fileCheck, len(l.Parts))
-	err = parallel.Do(ctx, len(checks), f.workers, func(ctx context.Context, i int) error {
-		checks[i] = check(ctx, l, &l.Parts[i])
-		p.set(rows.Add(checks[i].rows), done.Add(checks[i].bytes), total)
-		if checks[i].refused() {
-			return nil
+	checks, err := f.checkAll(ctx, len(l.Parts), func(ctx context.Context, run format.Runner, i int) fileCheck {
+		c := f.check(ctx, run, l, &l.Parts[i])
+		if !c.refused() {
+			p.set(rows.Add(c.rows), done.Add(c.bytes), total)
 		}
-		return checks[i].failed
+		return c
 	})
-	for i := range checks {
-		// A file that did not fit into memory next to other files may fit alone.
-		if err == nil && checks[i].refused() {
-			checks[i] = check(ctx, l, &l.Parts[i])
-			err = checks[i].failed
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +196,27 @@ func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *
 		}
 	}
 	return found, nil
+}
+
+// checkAll calls check for 0 to n-1 with the workers of the run. A check for which there was no
+// memory next to others is repeated alone, without a Runner. checkAll returns the error that
+// stopped the first check.
+func (f *verifyCommand) checkAll(ctx context.Context, n int, check func(ctx context.Context, run format.Runner, i int) fileCheck) ([]fileCheck, error) {
+	checks, run := make([]fileCheck, n), parallel.NewWorkers(f.workers).Do
+	err := run(ctx, n, func(ctx context.Context, i int) error {
+		checks[i] = check(ctx, run, i)
+		if checks[i].refused() {
+			return nil
+		}
+		return checks[i].failed
+	})
+	for i := range checks {
+		if err == nil && checks[i].refused() {
+			checks[i] = check(ctx, nil, i)
+			err = checks[i].failed
+		}
+	}
+	return checks, err
 }
 
 // fileCheck is the result of the check of one file.
@@ -239,12 +251,24 @@ func (f *fileCheck) add(err error) {
 	}
 }
 
-func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileCheck) {
-	for i := range part.Files {
-		size, err := checkStored(ctx, part.Store, &part.Files[i])
-		f.bytes += size
-		f.add(l.Lost(ctx, part, part.Files[i].Name, err))
-	}
+// check checks the stored bytes of a part's files, and what they mean.
+func (f *verifyCommand) check(ctx context.Context, run format.Runner, l *dataset.Listing, part *dataset.Part) fileCheck {
+	var both [2]fileCheck
+	err := run.Do(ctx, 2, func(ctx context.Context, i int) error {
+		if i == 0 {
+			both[0] = f.checkStored(ctx, run, part.Files, part.Store, func(name string, err error) error { return l.Lost(ctx, part, name, err) })
+		} else {
+			both[1] = checkRows(ctx, run, l, part)
+		}
+		return both[i].failed
+	})
+	c := both[1]
+	c.bytes, c.found, c.failed = both[0].bytes, slices.Concat(both[0].found, c.found), err
+	return c
+}
+
+// checkRows checks the contents of a part.
+func checkRows(ctx context.Context, run format.Runner, l *dataset.Listing, part *dataset.Part) (f fileCheck) {
 	p, err := l.Open(ctx, part)
 	if err != nil {
 		f.add(l.Lost(ctx, part, part.Name, err))
@@ -252,7 +276,7 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	}
 	defer p.Close()
 	f.rows = p.Rows()
-	err = p.Verify(ctx)
+	err = p.Verify(ctx, run)
 	if errors.As(err, new(*budget.Error)) {
 		err = fmt.Errorf("%s: %w", part.Name, err)
 	}
@@ -290,9 +314,30 @@ func checkSchema(part *dataset.Part, found, listed string) error {
 	return nil
 }
 
-// checkStored compares a file's stored bytes with the size and the checksum in the manifest, if
+// checkStored compares the stored bytes of files with _SUCCESS. lost returns the error to report
+// for a file that cannot be read.
+func (f *verifyCommand) checkStored(ctx context.Context, run format.Runner, files []dataset.File, st store.Store, lost func(name string, err error) error) (c fileCheck) {
+	sizes := make([]int64, len(files))
+	found, err := run.Check(ctx, len(files), func(ctx context.Context, i int) (err error) {
+		memory := f.pool.NewHeap()
+		defer memory.Close()
+		if err := memory.Reserve(min(files[i].Bytes, store.SumBuffer)); err != nil {
+			return fmt.Errorf("%s: %w", files[i].Name, err)
+		}
+		sizes[i], err = checkSum(ctx, st, &files[i])
+		return lost(files[i].Name, err)
+	})
+	for i := range files {
+		c.bytes += sizes[i]
+		c.add(found[i])
+	}
+	c.failed = err
+	return c
+}
+
+// checkSum compares a file's stored bytes with the size and the checksum in the manifest, if
 // it has them.
-func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int64, err error) {
+func checkSum(ctx context.Context, st store.Store, f *dataset.File) (size int64, err error) {
 	if f.Entry == nil {
 		return f.Bytes, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/job/index"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -15,35 +16,41 @@ import (
 // verifyIndexes checks the key indexes of all outputs. If the rows are sound, it compares the
 // indexes with the rows. found lists their defects; err is the error that stopped the work.
 func (f *verifyCommand) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
+	type outputIndex struct {
+		output int
+		index  index.Index
+	}
+	var all []outputIndex
 	for i := range l.Outputs {
 		of := &l.Outputs[i]
 		for _, x := range index.IndexesOf(of.IndexFields, of.Index, of.Fingerprint) {
-			var check fileCheck
-			f.verifyIndex(ctx, l, i, x, &check, sound)
-			if check.failed != nil {
-				return nil, check.failed
-			}
+			all = append(all, outputIndex{i, x})
 			r.Indexes++
 			r.Files += len(x.Files)
-			r.Bytes += check.bytes
-			found = append(found, check.found...)
 		}
 	}
-	return found, nil
+	checks, err := f.checkAll(ctx, len(all), func(ctx context.Context, run format.Runner, i int) fileCheck {
+		return f.verifyIndex(ctx, run, l, all[i].output, all[i].index, sound)
+	})
+	for i := range checks {
+		r.Bytes += checks[i].bytes
+		found = append(found, checks[i].found...)
+	}
+	return found, err
 }
 
 // verifyIndex checks an index of an output.
-func (f *verifyCommand) verifyIndex(ctx context.Context, l *dataset.Listing, output int, x index.Index, check *fileCheck, sound bool) {
+func (f *verifyCommand) verifyIndex(ctx context.Context, run format.Runner, l *dataset.Listing, output int, x index.Index, sound bool) fileCheck {
 	of := &l.Outputs[output]
+	files := make([]dataset.File, len(x.Files))
 	for i := range x.Files {
-		f := &x.Files[i]
-		name := path.Join(of.Path, f.Name)
-		size, err := checkStored(ctx, of.Store, &dataset.File{Name: name, Bytes: f.Bytes, Entry: f})
-		check.bytes += size
-		check.add(l.Lost(ctx, &dataset.Part{Output: output}, name, err))
+		files[i] = dataset.File{Name: path.Join(of.Path, x.Files[i].Name), Bytes: x.Files[i].Bytes, Entry: &x.Files[i]}
 	}
+	check := f.checkStored(ctx, run, files, of.Store, func(name string, err error) error {
+		return l.Lost(ctx, &dataset.Part{Output: output}, name, err)
+	})
 	if len(check.found) > 0 || check.failed != nil {
-		return // the defects of the files are reported
+		return check // the defects of the files are reported
 	}
 	memory := f.pool.NewHeap()
 	defer memory.Close()
@@ -55,6 +62,7 @@ func (f *verifyCommand) verifyIndex(ctx context.Context, l *dataset.Listing, out
 		v.Rows = func(ctx context.Context) (index.Rows, error) { return keyRows(ctx, l.Of(output), x.Fields) }
 	}
 	check.add(v.Verify(ctx))
+	return check
 }
 
 // keyRows reads some fields of the rows of a listing.

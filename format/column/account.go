@@ -1,5 +1,7 @@
 package column
 
+import "sync"
+
 // Account accounts for large memory: blocks, and rows made from them.
 type Account interface {
 	// Reserve is called before n bytes are allocated. The operation that needs the bytes
@@ -41,4 +43,27 @@ func (r *Reservation) Release(n int64) { r.ShrinkTo(r.Held - n) }
 func (r *Reservation) ShrinkTo(n int64) {
 	r.Account.Release(r.Held - n)
 	r.Held = n
+}
+
+// Shared makes an Account, such as a Reservation, safe for concurrent use.
+type Shared struct {
+	mu      sync.Mutex
+	account Account
+}
+
+// NewShared returns an Account that reserves and releases memory of another one.
+func NewShared(account Account) *Shared { return &Shared{account: account} }
+
+// Reserve implements Account.
+func (s *Shared) Reserve(n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.account.Reserve(n)
+}
+
+// Release implements Account.
+func (s *Shared) Release(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.account.Release(n)
 }

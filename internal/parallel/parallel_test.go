@@ -3,6 +3,7 @@ package parallel
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -70,5 +71,46 @@ func TestCancellation(t *testing.T) {
 	})
 	if !errors.Is(err, context.Canceled) || calls != 1 {
 		t.Errorf("got %d calls, %v", calls, err)
+	}
+}
+
+// Calls of Do within calls of Do use the same workers. All of them work, even when there is one
+// outer call, and never more.
+func TestNested(t *testing.T) {
+	const workers = 4
+	for _, outer := range []int{1, 3, 50} {
+		w := NewWorkers(workers)
+		var running, most, sum atomic.Int64
+		full, once := make(chan struct{}), sync.Once{}
+		err := w.Do(t.Context(), outer, func(ctx context.Context, _ int) error {
+			return w.Do(ctx, 40, func(context.Context, int) error {
+				n := running.Add(1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				if n == workers {
+					once.Do(func() { close(full) })
+				}
+				<-full // until all workers run
+				sum.Add(1)
+				running.Add(-1)
+				return nil
+			})
+		})
+		if err != nil || sum.Load() != int64(40*outer) || most.Load() != workers || len(w.idle) != workers-1 {
+			t.Errorf("%d outer calls: %d calls, %d concurrent, %d idle workers, %v", outer, sum.Load(), most.Load(), len(w.idle), err)
+		}
+	}
+	broken := errors.New("broken")
+	w := NewWorkers(workers)
+	err := w.Do(t.Context(), 10, func(ctx context.Context, i int) error {
+		return w.Do(ctx, 10, func(ctx context.Context, j int) error {
+			if i == 3 && j == 5 {
+				return broken
+			}
+			return ctx.Err()
+		})
+	})
+	if err != broken || len(w.idle) != workers-1 {
+		t.Errorf("got %v, %d idle workers", err, len(w.idle))
 	}
 }

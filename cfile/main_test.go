@@ -1,0 +1,4 @@
+package cfile
+
+// Files of some blocks are verified in several ranges.
+func init() { verifyRange = 200 }
