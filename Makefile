@@ -42,8 +42,8 @@ CONCURRENT = ./job ./job/plan ./job/publish ./mapper ./hadoop ./hadoop/pipes ./i
 # the detector, run without it, in "make test-all".
 MATRICES   = ^Test(Faults$$|Patience$$|PowerCuts$$|Crash|Pairs|Three|Protocol|FailedJob|FailedTask|ExpectedRowGroups|RowGroupsFillUp|RowGroupsWith|FindAmongMany|OverwriteOfPending|RollForward|LocalDisk$$|ProgressInABlock|LittleMemory|Random|ChangedDuring|ResumeAfter|FlippedBytes|RoundTripOfManyRows|HugeRows|LargestValues|FixedPart|MemoryForColumns|NothingIsAllocated|BatchesHaveTheRows)
 # In these packages, only the tests FEW run under it.
-FEW_IN     = ./dataset ./parquet ./trevni
-FEW        = RemoteParts|Piece|Place|Close|TablesAreReadOnce|Parallel
+FEW_IN     = ./avro/witness ./dataset ./parquet ./trevni
+FEW        = RemoteParts|Piece|Place|Close|TablesAreReadOnce|Parallel|ManyInputs|BlocksWait
 # The rest, but for the command line ("commands") and the tools, which are for "make test-all".
 SEQUENTIAL = $(filter-out ./cmd/rowtocol ./internal/cmd/% $(CONCURRENT) $(FEW_IN),$(TESTED))
 # End-to-end tests run in a process per area, several at once: an area's tests are those

@@ -9,7 +9,7 @@ import (
 	"github.com/linkedin/goavro/v2"
 )
 
-// decoder reads rows with one implementation.
+// decoder reads rows with one implementation. It is safe for concurrent use.
 type decoder interface {
 	name() string
 	// input decodes the first row of an input's bytes to the value that the columns
@@ -51,7 +51,7 @@ type codecs struct {
 
 // codecsOf returns the decoders of rows of the writer's schema. Unless reader is "", the
 // conversion resolved these rows to the reader's schema.
-func (c *Comparer) codecsOf(writer, reader string) (*codecs, error) {
+func (c *comparer) codecsOf(writer, reader string) (*codecs, error) {
 	key := [2]string{writer, reader}
 	known, ok := c.codecs[key]
 	if ok {

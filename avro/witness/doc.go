@@ -4,9 +4,15 @@
 // were assembled from the columns. The package is slow. Its only caller is `rowtocol
 // verify --against`.
 //
+//	inputs ──► next block ──► the block's rows of the columns ──► compare ──► add to Result
+//	           └────── one worker at a time, in order ──────┘    all workers   in order
+//
+// The caller's block reader says where each block begins. goavro's container reader then gets
+// the bytes of the block, and no byte of the file may be in no block.
+//
 // goavro does not read all valid Avro. Its container reader rejects codecs other than
 // deflate and snappy, and blocks without bytes. If it fails, the caller's block reader
-// reads the blocks, and goavro still decodes the rows. Names that goavro rejects are
+// decompresses the block, and goavro still decodes the rows. Names that goavro rejects are
 // spelled differently, in the same way for input and columns. If goavro cannot decode a
 // row, github.com/hamba/avro decodes it on both sides. hamba also decodes all rows that
 // the conversion resolved to another schema, because goavro cannot resolve rows. Rows

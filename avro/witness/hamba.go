@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/hamba/avro/v2"
 )
@@ -20,7 +21,7 @@ type hambaCodec struct {
 	reader   avro.Schema // schema of the columns' rows
 	factors  factors     // factors of times in the input's rows
 	loops    loops       // types of the columns' rows that contain themselves
-	bytes    *avro.Reader
+	readers  *sync.Pool  // of *avro.Reader
 }
 
 // newHamba returns hamba's codec of rows that were not resolved.
@@ -38,7 +39,7 @@ func newHamba(writer string) (*hambaCodec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hambaCodec{writer: s, resolved: s, reader: s, loops: loopsOf(s), bytes: newBytes()}, nil
+	return &hambaCodec{writer: s, resolved: s, reader: s, loops: loopsOf(s), readers: newReaders()}, nil
 }
 
 // newHambaResolving returns hamba's codec of rows that were resolved from the writer's
@@ -72,7 +73,7 @@ func resolving(writer, reader string) (*hambaCodec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hambaCodec{writer: w, resolved: resolved, reader: r, factors: units, bytes: newBytes()}, nil
+	return &hambaCodec{writer: w, resolved: resolved, reader: r, factors: units, readers: newReaders()}, nil
 }
 
 func parseHamba(schema string) (s avro.Schema, err error) {
@@ -87,10 +88,11 @@ func parseHamba(schema string) (s avro.Schema, err error) {
 	return avro.ParseWithCache(schema, "", &avro.SchemaCache{})
 }
 
-// newBytes returns a reader with its own caches. It turns hamba's limit off, because
+// newReaders returns readers with their own caches. They turn hamba's limit off, because
 // rows are measured first.
-func newBytes() *avro.Reader {
-	return avro.NewReader(nil, 0, avro.WithReaderConfig(avro.Config{MaxByteSliceSize: -1}.Freeze()))
+func newReaders() *sync.Pool {
+	config := avro.WithReaderConfig(avro.Config{MaxByteSliceSize: -1}.Freeze())
+	return &sync.Pool{New: func() any { return avro.NewReader(nil, 0, config) }}
 }
 
 // recovered turns a panic in a decoder into an error.
@@ -132,7 +134,8 @@ var errUnable = errors.New("cannot read the row")
 // read reads a whole row.
 func (h *hambaCodec) read(as avro.Schema, units factors, row []byte) (v any, err error) {
 	defer recovered(&err)
-	r := h.bytes.Reset(row)
+	r := h.readers.Get().(*avro.Reader).Reset(row)
+	defer h.readers.Put(r)
 	r.Error = nil
 	var native any
 	r.ReadVal(as, &native)

@@ -72,30 +72,41 @@ func appendValue(dst []byte, v any) []byte {
 }
 
 // tally adds a row of the input and a row of the columns, which may differ.
-func (c *Comparer) tally(want, got any, by decoder) {
-	c.want.add(want)
-	c.got.add(got)
-	if c.by == "" {
-		c.by = by.name()
+func (o *outcome) tally(want, got any, by decoder) {
+	o.want.add(want)
+	o.got.add(got)
+	if o.by == "" {
+		o.by = by.name()
 	}
-	c.mixed = c.mixed || c.by != by.name()
+	o.mixed = o.mixed || o.by != by.name()
+}
+
+// addTally adds the rows of a block.
+func (r *results) addTally(o *outcome) {
+	if o.by == "" {
+		return
+	}
+	r.want.sum.Join(o.want.sum)
+	r.got.sum.Join(o.got.sum)
+	r.mixed = r.mixed || o.mixed || r.by != "" && r.by != o.by
+	r.by = o.by
 }
 
 // endTally compares the sets of rows.
-func (c *Comparer) endTally() {
-	if c.want.sum == c.got.sum || c.result.Different > 0 {
+func (r *results) endTally() {
+	if r.want.sum == r.got.sum || r.Different > 0 {
 		return
 	}
 	reason := ""
 	switch {
-	case len(c.result.NotCompared) > 0:
+	case len(r.NotCompared) > 0:
 		reason = "rows that no decoder can read are somewhere among the sorted ones"
-	case c.mixed:
+	case r.mixed:
 		reason = "rows that only one decoder can read are somewhere among the sorted ones"
 	default:
-		c.differs(Difference{Want: c.want.String(), Got: c.got.String()})
+		r.differs(Difference{Want: r.want.String(), Got: r.got.String()})
 		return
 	}
-	c.notCompared("", 0, c.result.Compared, fmt.Errorf("%s", reason))
-	c.result.Compared, c.result.ByGoavro, c.result.ByHamba = 0, 0, 0
+	r.notCompared(NotCompared{Rows: r.Compared, Reason: reason})
+	r.Compared, r.ByGoavro, r.ByHamba = 0, 0, 0
 }

@@ -1,13 +1,10 @@
 package witness
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/linkedin/goavro/v2"
 )
@@ -81,34 +78,31 @@ func (h *header) encode(schema string) ([]byte, error) {
 	return append(b, h.sync...), err
 }
 
-// source returns the rows of an input as Go values, each with the decoder that made it. At
+// source returns the rows of a block as Go values, each with the decoder that made it. At
 // the end it returns io.EOF.
 type source interface {
-	next(ctx context.Context) (native any, by decoder, err error)
+	next() (native any, by decoder, err error)
 }
 
-// container reads a file through goavro's container reader. Its errors do not wrap their
-// causes, because goavro turns causes into text.
+// container reads blocks through goavro's container reader. Its errors do not wrap their
+// causes, because goavro turns causes into text. After an error it is of no use.
 type container struct {
+	stream *bytes.Reader // what the container reader has not read yet
 	reader *goavro.OCFReader
 	by     decoder
 }
 
-func newContainer(in Input, h *header, schema string, by decoder) (*container, error) {
-	head, err := h.encode(schema)
-	if err != nil {
-		return nil, err
-	}
-	body := io.NewSectionReader(in.R, h.size, in.Size-h.size)
-	stream := bufio.NewReaderSize(io.MultiReader(strings.NewReader(string(head)), body), 1<<20)
+// newContainer returns a container reader that has read the header.
+func newContainer(head []byte, by decoder) (*container, error) {
+	stream := bytes.NewReader(head)
 	reader, err := goavro.NewOCFReader(stream)
 	if err != nil {
 		return nil, err
 	}
-	return &container{reader, by}, nil
+	return &container{stream, reader, by}, nil
 }
 
-func (c *container) next(context.Context) (any, decoder, error) {
+func (c *container) next() (any, decoder, error) {
 	if !c.reader.Scan() {
 		if err := c.reader.Err(); err != nil {
 			return nil, nil, err
@@ -126,25 +120,35 @@ var (
 	errLost        = errors.New("no decoder finds the end of the row")
 )
 
-// blockRows decodes the rows of blocks that the caller's reader found.
+// blockRows decodes the rows of a block that the caller's reader found.
 type blockRows struct {
-	blocks Blocks
 	codecs *codecs
 	data   []byte
 	left   int64
 }
 
-func (b *blockRows) next(ctx context.Context) (any, decoder, error) {
-	for b.left == 0 {
+// newBlockRows returns the rows of a block from row on.
+func newBlockRows(codecs *codecs, b *Block, row int64) (*blockRows, error) {
+	data, err := b.Decode()
+	if err != nil {
+		return nil, err
+	}
+	rows := &blockRows{codecs, data, b.Rows}
+	for range row {
+		if _, _, err := rows.next(); err != nil {
+			return nil, fmt.Errorf("a second reading differs from the first: %w", err)
+		}
+	}
+	return rows, nil
+}
+
+func (b *blockRows) next() (any, decoder, error) {
+	if b.left == 0 {
 		//guard: rejects a block with more rows than it counts
 		if len(b.data) != 0 {
 			return nil, nil, fmt.Errorf("%w: %d bytes are left over after the rows of a block", errLost, len(b.data))
 		}
-		rows, data, err := b.blocks.Next(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		b.left, b.data = rows, data
+		return nil, nil, io.EOF
 	}
 	native, rest, by, err := b.codecs.input(b.data)
 	if err != nil && rest == nil {

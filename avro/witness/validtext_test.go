@@ -2,8 +2,6 @@ package witness
 
 import (
 	"testing"
-
-	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // With ValidText, columns have U+FFFD where a string is not UTF-8, and only there.
@@ -14,7 +12,7 @@ func TestValidText(t *testing.T) {
 		return map[string]any{"s": s, "u": map[string]any{"string": s}, "l": []any{s, "a"}, "m": map[string]any{s: s}, "b": []byte{b}}
 	}
 	rows := []any{row("x\xff\xfe", 0xff)}
-	in := input(ocfFile(t, schema, "null", rows), data(t, schema, rows))
+	in := input(ocfFile(t, schema, "null", rows), nil)
 	for _, c := range []struct {
 		columns   string
 		bytes     byte
@@ -28,11 +26,7 @@ func TestValidText(t *testing.T) {
 		{"x\xff\xfe", 0xff, true, 1},
 		{"x\uFFFD", 0xfe, true, 1},
 	} {
-		w := New(&list{rows: data(t, schema, []any{row(c.columns, c.bytes)})})
-		w.ValidText = c.validText
-		testenv.Must(t, w.Input(t.Context(), in))
-		r, err := w.End(t.Context())
-		testenv.Must(t, err)
+		r := compareWith(t, Options{ValidText: c.validText}, &list{rows: data(t, schema, []any{row(c.columns, c.bytes)})}, in)
 		if r.Different != c.different || r.Compared != 1 {
 			t.Errorf("%+v: %+v", c, r)
 		}
@@ -50,17 +44,13 @@ func TestValidTextOfEqualKeys(t *testing.T) {
 		}
 		return append(b, 0, 0)
 	}
-	inputs, columns := [][]byte{row("\xff", "\xfe"), row("\xff", "a")}, [][]byte{row("\uFFFD", "\uFFFD"), row("\uFFFD", "a")}
+	written, columns := [][]byte{row("\xff", "\xfe"), row("\xff", "a")}, [][]byte{row("\uFFFD", "\uFFFD"), row("\uFFFD", "a")}
 	file := ocfFile(t, schema, "null", nil)
 	sync := file[len(file)-16:]
-	for _, row := range inputs {
+	for _, row := range written {
 		file = append(append(append(file, 2, byte(2*len(row))), row...), sync...)
 	}
-	w := New(&list{rows: columns})
-	w.ValidText = true
-	testenv.Must(t, w.Input(t.Context(), input(file, inputs)))
-	r, err := w.End(t.Context())
-	testenv.Must(t, err)
+	r := compareWith(t, Options{ValidText: true}, &list{rows: columns}, input(file, nil))
 	if r.Different != 0 || r.Compared != 1 || r.Skipped() != 1 || r.NotCompared[0].Row != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -91,16 +81,12 @@ func TestValidTextOfRecursiveTypes(t *testing.T) {
 		row          func(s, inner string) any
 	}{{"chain", chain, ofChain}, {"tree", tree, ofTree}, {"both", both, ofBoth}} {
 		rows := []any{c.row("x\xff", "y\xff")}
-		in := input(ocfFile(t, c.schema, "null", rows), data(t, c.schema, rows))
+		in := input(ocfFile(t, c.schema, "null", rows), nil)
 		for _, columns := range []struct {
 			s, inner  string
 			different int64
 		}{{"x\uFFFD", "y\xff", 0}, {"x\uFFFD", "y\uFFFD", 1}, {"x\xff", "y\xff", 1}} {
-			w := New(&list{rows: data(t, c.schema, []any{c.row(columns.s, columns.inner)})})
-			w.ValidText = true
-			testenv.Must(t, w.Input(t.Context(), in))
-			r, err := w.End(t.Context())
-			testenv.Must(t, err)
+			r := compareWith(t, Options{ValidText: true}, &list{rows: data(t, c.schema, []any{c.row(columns.s, columns.inner)})}, in)
 			if r.Different != columns.different || r.Compared != 1 {
 				t.Errorf("%s: %+v: %+v", c.name, columns, r)
 			}

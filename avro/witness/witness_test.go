@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/linkedin/goavro/v2"
@@ -79,31 +82,71 @@ func (l *list) Next(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// oneRowBlocks are blocks of one row each.
-type oneRowBlocks struct{ rows [][]byte }
-
-func (b *oneRowBlocks) Next(context.Context) (int64, []byte, error) {
-	if len(b.rows) == 0 {
-		return 0, nil, io.EOF
-	}
-	row := b.rows[0]
-	b.rows = b.rows[1:]
-	return 1, row, nil
+func (l *list) again() Rows {
+	same := *l
+	return &same
 }
 
+// repeatable are rows that can be read again.
+type repeatable interface {
+	Rows
+	again() Rows
+}
+
+// rowBlocks are blocks of one row each, which are not those of a file.
+type rowBlocks [][]byte
+
+func (b *rowBlocks) Next(context.Context, func(int64) error) (Block, error) {
+	if len(*b) == 0 {
+		return Block{}, io.EOF
+	}
+	row := (*b)[0]
+	*b = (*b)[1:]
+	return Block{Rows: 1, Size: int64(len(row)), Decode: func() ([]byte, error) { return row, nil }}, nil
+}
+
+// input returns an input with blocks of single rows, or with those of the file if rows is nil.
 func input(file []byte, rows [][]byte) Input {
 	return Input{
 		Name: "in.avro", R: bytes.NewReader(file), Size: int64(len(file)),
-		Blocks: func() (Blocks, error) { return &oneRowBlocks{rows}, nil },
+		Blocks: func() (Blocks, error) {
+			if rows == nil {
+				_, own, err := openBlocks(file)
+				return own, err
+			}
+			left := rowBlocks(rows)
+			return &left, nil
+		},
 	}
 }
 
-func compare(t *testing.T, in Input, columns Rows) Result {
+// inputs returns inputs one after another.
+func inputs(all ...Input) func() (Input, error) {
+	return func() (in Input, err error) {
+		if len(all) == 0 {
+			return in, io.EOF
+		}
+		in, all = all[0], all[1:]
+		return in, nil
+	}
+}
+
+// compare compares with one worker and with several, and requires the same result.
+func compare(t *testing.T, in Input, columns repeatable) Result {
 	t.Helper()
-	c := New(columns)
-	testenv.Must(t, c.Input(t.Context(), in))
-	r, err := c.End(t.Context())
+	return compareWith(t, Options{}, columns, in)
+}
+
+func compareWith(t *testing.T, o Options, columns repeatable, all ...Input) Result {
+	t.Helper()
+	r, err := Compare(t.Context(), columns.again(), inputs(all...), o)
 	testenv.Must(t, err)
+	o.Workers = 3
+	beside, err := Compare(t.Context(), columns, inputs(all...), o)
+	testenv.Must(t, err)
+	if !reflect.DeepEqual(r, beside) {
+		t.Errorf("with several workers: %+v; with one: %+v", beside, r)
+	}
 	return r
 }
 
@@ -222,11 +265,11 @@ func TestOddNames(t *testing.T) {
 	for _, row := range rows {
 		head = append(append(append(head, 2, byte(2*len(row))), row...), h.sync...)
 	}
-	if r := compare(t, input(head, rows), &list{rows: rows}); r.Compared != 2 || r.Different != 0 || r.Renamed != 1 || r.OwnBlocks != 0 {
+	if r := compare(t, input(head, nil), &list{rows: rows}); r.Compared != 2 || r.Different != 0 || r.Renamed != 1 || r.OwnBlocks != 0 {
 		t.Errorf("%+v with %s", r, renamed)
 	}
 	for _, other := range [][]byte{{4, 2, 2, 4, 2, 2}, {2, 4, 2, 0, 2, 2}, {2, 4, 2, 4, 2, 6}} {
-		if r := compare(t, input(head, rows), &list{rows: [][]byte{other, rows[1]}}); r.Different != 1 {
+		if r := compare(t, input(head, nil), &list{rows: [][]byte{other, rows[1]}}); r.Different != 1 {
 			t.Errorf("%v is accepted for %v", other, rows[0])
 		}
 	}
@@ -245,12 +288,12 @@ func TestSecondDecoder(t *testing.T) {
 		file = append(file, row...)
 		file = append(file, sync...)
 	}
-	r := compare(t, input(file, b), &list{rows: b})
+	r := compare(t, input(file, nil), &list{rows: b})
 	if r.Compared != 3 || r.ByGoavro != 2 || r.ByHamba != 1 || r.Different != 0 || r.Skipped() != 0 {
 		t.Errorf("%+v", r)
 	}
 	for _, other := range [][]byte{good, {4, 2, 'a', 2, 2, 'a', 6, 0}, {4, 2, 'a', 4, 2, 'a', 2, 0}, {4, 2, 'a', 2, 2, 'a', 4}} {
-		if r := compare(t, input(file, b), &list{rows: [][]byte{good, other, good}}); r.Different != 1 || r.First[0].Row != 1 {
+		if r := compare(t, input(file, nil), &list{rows: [][]byte{good, other, good}}); r.Different != 1 || r.First[0].Row != 1 {
 			t.Errorf("% x is accepted for % x: %+v", other, twice, r)
 		}
 	}
@@ -261,8 +304,10 @@ func TestOwnBlocks(t *testing.T) {
 	rows := []any{mail(1, nil), mail(2, nil), mail(3, nil), mail(4, nil)}
 	b := data(t, mailSchema, rows)
 	file := ocfFile(t, mailSchema, "null", rows)
-	file = file[:len(file)-3]
-	r := compare(t, input(file, b), &list{rows: b})
+	in, torn := input(file, nil), bytes.Clone(file)
+	torn[len(torn)-3] ^= 1 // of the last sync marker
+	in.R = bytes.NewReader(torn)
+	r := compare(t, in, &list{rows: b})
 	if r.OwnBlocks != 1 || r.Compared != 4 || r.Different != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -285,11 +330,139 @@ func TestBytesAfterTheRows(t *testing.T) {
 	}
 }
 
+// TestBytesAfterTheLastRows has such a block at the end of the input.
+func TestBytesAfterTheLastRows(t *testing.T) {
+	b := data(t, mailSchema, []any{mail(1, nil), mail(2, nil)})
+	in := input(ocfFile(t, mailSchema, "null", nil), [][]byte{slices.Concat(b[0], b[1])})
+	in.Lossy = true
+	r := compare(t, in, &list{rows: b[:1]})
+	if r.Compared != 1 || r.Skipped() != 1 || r.Different != 0 || r.NotCompared[0].Row != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestBlocksThatAreLeftOut has a reader of blocks that does not see the first or the last block.
+func TestBlocksThatAreLeftOut(t *testing.T) {
+	rows := []any{mail(1, nil), mail(2, nil), mail(3, nil), mail(4, nil)}
+	file, b := ocfFile(t, mailSchema, "null", rows), data(t, mailSchema, rows)
+	for _, c := range []struct {
+		out     int
+		columns [][]byte
+	}{{0, b[2:]}, {1, b[:2]}} {
+		in := input(file, nil)
+		in.Blocks = func() (Blocks, error) {
+			_, own, err := openBlocks(file)
+			return &lessBlocks{own, c.out}, err
+		}
+		if r, err := Compare(t.Context(), &list{rows: c.columns}, inputs(in), Options{}); err == nil || !strings.Contains(err.Error(), "in no block") {
+			t.Errorf("without block %d: %+v, %v", c.out, r, err)
+		}
+	}
+}
+
+// lessBlocks leave out a block.
+type lessBlocks struct {
+	Blocks
+	out int
+}
+
+func (l *lessBlocks) Next(ctx context.Context, reserve func(int64) error) (Block, error) {
+	if l.out--; l.out < 0 {
+		l.out = math.MaxInt
+		if _, err := l.Blocks.Next(ctx, reserve); err != nil {
+			return Block{}, err
+		}
+	}
+	return l.Blocks.Next(ctx, reserve)
+}
+
+// account has a limit. It is used by several goroutines.
+type account struct {
+	mu                sync.Mutex
+	limit, held, peak int64
+}
+
+func (a *account) Reserve(n int64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held+n > a.limit {
+		return errNoMemory
+	}
+	a.held += n
+	a.peak = max(a.peak, a.held)
+	return nil
+}
+
+func (a *account) Release(n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held -= n
+}
+
+var errNoMemory = errors.New("no memory")
+
+// TestBlocksWaitForMemory compares with less memory than all workers could use. Blocks wait, and blocks of
+// ordinary size need no memory if they are alone. A large block is refused.
+func TestBlocksWaitForMemory(t *testing.T) {
+	var rows []any
+	for i := range 200 {
+		m := mail(int64(i), nil)
+		m["to"] = []any{bytes.Repeat([]byte{byte(i)}, 20_000)}
+		rows = append(rows, m)
+	}
+	in, b := input(ocfFile(t, mailSchema, "snappy", rows), nil), data(t, mailSchema, rows)
+	for _, limit := range []int64{0, 600 << 10, 1 << 20, 1 << 30} { // a block takes 10 times 40,000 bytes
+		a := &account{limit: limit}
+		r, err := Compare(t.Context(), &list{rows: b}, inputs(in), Options{Workers: 8, Memory: a})
+		if err != nil || r.Compared != 200 || r.Different > 0 || a.held != 0 || limit > 0 && a.peak == 0 {
+			t.Errorf("%d bytes: %+v, %v; %d held, %d at most", limit, r, err, a.held, a.peak)
+		}
+	}
+	large := mail(1, nil)
+	large["to"] = []any{make([]byte, 200<<10)}
+	in, b = input(ocfFile(t, mailSchema, "snappy", []any{large}), nil), data(t, mailSchema, []any{large})
+	a := &account{limit: 1 << 20}
+	if _, err := Compare(t.Context(), &list{rows: b}, inputs(in), Options{Workers: 8, Memory: a}); !errors.Is(err, errNoMemory) || a.held != 0 {
+		t.Errorf("a large block: %v, %d held", err, a.held)
+	}
+}
+
+// TestManyInputs has differences in many inputs. They are reported in the order of the rows, and
+// each input is closed once.
+func TestManyInputs(t *testing.T) {
+	var all []Input
+	var columns [][]byte
+	var closed [30]atomic.Int32
+	for i := range closed {
+		rows := []any{mail(int64(3*i), nil), mail(int64(3*i+1), nil), mail(int64(3*i+2), nil)}
+		in := input(ocfFile(t, mailSchema, "deflate", rows), nil)
+		in.Name, in.Close = fmt.Sprint(i), func() { closed[i].Add(1) }
+		all = append(all, in)
+		rows[1] = mail(-1, nil)
+		columns = append(columns, data(t, mailSchema, rows)...)
+	}
+	r := compareWith(t, Options{}, &list{rows: columns[:80]}, all...)
+	if r.Inputs != 30 || r.Compared != 90 || r.Different != 27+10 || len(r.First) != listed {
+		t.Errorf("%+v", r)
+	}
+	for i, d := range r.First {
+		if d.Input != fmt.Sprint(i) || d.Row != 1 {
+			t.Errorf("difference %d: %+v", i, d)
+		}
+	}
+	for i := range closed {
+		if n := closed[i].Load(); n != 2 { // compared twice
+			t.Errorf("input %d was closed %d times", i, n)
+		}
+	}
+}
+
 func TestColumnErrorsStop(t *testing.T) {
 	rows := []any{mail(1, nil), mail(2, nil)}
 	broken := errors.New("disk on fire")
-	c := New(&list{rows: data(t, mailSchema, rows[:1]), err: broken})
-	if err := c.Input(t.Context(), input(ocfFile(t, mailSchema, "null", rows), nil)); !errors.Is(err, broken) {
+	in := input(ocfFile(t, mailSchema, "null", rows), nil)
+	_, err := Compare(t.Context(), &list{rows: data(t, mailSchema, rows[:1]), err: broken}, inputs(in), Options{Workers: 3})
+	if !errors.Is(err, broken) || !errors.Is(err, ErrColumns) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -298,8 +471,8 @@ func TestCancelled(t *testing.T) {
 	rows := []any{mail(1, nil)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := New(&list{rows: data(t, mailSchema, rows)})
-	if err := c.Input(ctx, input(ocfFile(t, mailSchema, "null", rows), nil)); !errors.Is(err, context.Canceled) {
+	in := input(ocfFile(t, mailSchema, "null", rows), nil)
+	if _, err := Compare(ctx, &list{rows: data(t, mailSchema, rows)}, inputs(in), Options{Workers: 3}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/avro/shred"
@@ -19,47 +21,64 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// verifyAgainst compares the columns with the inputs, row by row.
+// verifyAgainst compares the columns with the inputs, row by row. If there is no memory to compare
+// several blocks at the same time, it starts anew with one after another.
 func (f *verifyCommand) verifyAgainst(ctx context.Context, l *dataset.Listing, r *verified) error {
 	inputs, err := f.findCompared(ctx, l, f.against, r)
 	if err != nil {
 		return err
 	}
+	result, err := f.compare(ctx, l, r, inputs, f.workers)
+	if f.workers > 1 && errors.As(err, new(*budget.Error)) {
+		result, err = f.compare(ctx, l, r, inputs, 1)
+	}
+	if err != nil {
+		return err
+	}
+	f.tellChanges(r)
+	return f.reportAgainst(r, &result)
+}
+
+// compare compares the columns with the inputs, with a number of workers.
+func (f *verifyCommand) compare(ctx context.Context, l *dataset.Listing, r *verified, inputs []comparedInput, workers int) (witness.Result, error) {
 	d, err := l.Dataset(ctx)
 	if err != nil {
-		return columnsDiffer(err)
+		return witness.Result{}, columnsDiffer(err)
 	}
 	rows, err := d.Scan(ctx, dataset.Query{Limit: -1})
 	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Kind == damage.Schema {
-		return usagef("--against takes outputs of one schema at a time, and the rows of %s are of another than those before them", e.File)
+		return witness.Result{}, usagef("--against takes outputs of one schema at a time, and the rows of %s are of another than those before them", e.File)
 	}
 	if err != nil {
-		return columnsDiffer(err)
+		return witness.Result{}, columnsDiffer(err)
 	}
 	defer rows.Close()
-	schema := &outputSchema{schema: d.Schema()}
 	p, stop := f.startProgress(ctx)
 	defer stop()
-	w := witness.New(rows)
-	w.AnyOrder, w.ValidText = r.sorted, r.Inexact.Strings > 0
-	w.Progress = func(n int64) { p.setOf(n, rows.Stats().BytesRead, n, r.Rows) }
-	for i := range inputs {
-		err := f.compareInput(ctx, w, &inputs[i], schema, int64(f.maxBlock))
-		if errors.Is(err, witness.ErrColumns) {
-			return columnsDiffer(err)
+	memory := f.pool.NewHeap()
+	defer memory.Close()
+	schema, next := &outputSchema{schema: d.Schema()}, 0
+	result, err := witness.Compare(ctx, rows, func() (witness.Input, error) {
+		for ; next < len(inputs); next++ {
+			in, err := f.openCompared(ctx, &inputs[next], schema)
+			if err != nil {
+				return in, fmt.Errorf("comparing with %s: %w", inputs[next].name, err)
+			}
+			if in.R != nil {
+				next++
+				return in, nil
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("comparing with %s: %w", inputs[i].name, err)
-		}
+		return witness.Input{}, io.EOF
+	}, witness.Options{
+		Workers: workers, Memory: memory, AnyOrder: r.sorted, ValidText: r.Inexact.Strings > 0,
+		Progress: func(n int64) { p.setOf(n, rows.Stats().BytesRead, n, r.Rows) },
+	})
+	if errors.Is(err, witness.ErrColumns) {
+		err = columnsDiffer(err)
 	}
-	result, err := w.End(ctx)
-	if err != nil {
-		return columnsDiffer(err)
-	}
-	stop()
 	r.LeftOut, r.Changed = schema.leftOut, schema.changed
-	f.tellChanges(r)
-	return f.reportAgainst(r, &result)
+	return result, err
 }
 
 // columnsDiffer turns damage in the columns into a difference. All blocks were checked
@@ -152,35 +171,48 @@ func differ(rows int64) string {
 	return fmt.Sprintf("%d rows differ", rows)
 }
 
-// compareInput compares the columns with one input.
-func (f *verifyCommand) compareInput(ctx context.Context, w *witness.Comparer, of *comparedInput, schema *outputSchema, maxBlock int64) error {
-	in, err := input.OpenNamed(ctx, f.resolve, of.name)
-	if err != nil {
-		return err
+// openCompared opens an input to compare the columns with. Its R is nil if there is nothing to
+// compare. goavro and the own reader of blocks read it side by side, so each has an open file.
+func (f *verifyCommand) openCompared(ctx context.Context, of *comparedInput, schema *outputSchema) (compared witness.Input, err error) {
+	var files [2]store.File
+	closeAll := func() {
+		for _, file := range files {
+			if file != nil {
+				_ = file.Close() // only read
+			}
+		}
 	}
-	defer func() { _ = in.Close() }() // only read
-	if in.Size() == 0 && of.empty {
-		return nil // the output lost no rows
+	defer func() {
+		if compared.R == nil {
+			closeAll()
+		}
+	}()
+	for i := range files {
+		if files[i], err = input.OpenNamed(ctx, f.resolve, of.name); err != nil {
+			return witness.Input{}, err
+		}
+		if files[i].Size() == 0 && of.empty {
+			return witness.Input{}, nil // the output lost no rows
+		}
 	}
-	compared := witness.Input{
-		Name: of.name, R: in, Size: in.Size(), Lossy: len(of.lost) > 0, Schema: of.schema,
-		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, of.name, of.lost, maxBlock) },
+	in := files[0]
+	compared = witness.Input{
+		Name: of.name, R: in, Size: in.Size(), Lossy: len(of.lost) > 0, Schema: of.schema, Close: closeAll,
+		Blocks: func() (witness.Blocks, error) { return newInputBlocks(files[1], of.name, of.lost, int64(f.maxBlock)) },
 	}
 	if err := schema.check(in, of, &compared); err != nil {
-		return err
+		compared.R = nil
+		return compared, err
 	}
-	memory := f.pool.NewHeap()
-	defer memory.Close()
-	if err := reserveWitnesses(ctx, in, of.name, maxBlock, memory); err != nil {
-		return err
-	}
-	return w.Input(ctx, compared)
+	return compared, nil
 }
 
-// The measured memory of the decoding libraries: copies of the largest block, and more copies
-// of a row with many items, because each item is an object.
+// The measured memory of a block that is compared: copies of the block that the decoding libraries
+// make, copies of the stored block, and more copies of a row with many items, because each item is
+// an object.
 const (
 	witnessCopies = 5
+	storedCopies  = 2
 	witnessItems  = 32
 )
 
@@ -237,73 +269,13 @@ func (r *rowSizes) items() (bytes int64) {
 	return bytes
 }
 
-// reserveWitnesses reserves memory for an input's largest block, which the libraries
-// read whole.
-func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock int64, memory *budget.Heap) error {
-	b, err := newInputBlocks(in, name, nil, maxBlock)
-	if err != nil {
-		return nil // the comparison reports the error
-	}
-	sizes, err := newRowSizes(b.schema)
-	if err != nil {
-		return nil // the witnesses report it
-	}
-	reserved := int64(0)
-	atLeast := func(need int64) (err error) {
-		if more := need - reserved; more > largeRow {
-			err = memory.Reserve(more)
-			reserved += more
-		}
-		return err
-	}
-	for {
-		size, err := b.reserve(ctx, sizes, atLeast)
-		switch {
-		case errors.As(err, new(*budget.Error)):
-			return fmt.Errorf("a block of %d bytes that other libraries decode: %w", size, err)
-		case err != nil: // end of the file, or damage
-			return ctx.Err()
-		}
-	}
-}
-
-// reserve calls atLeast with the memory that the libraries need for the next block, and
-// returns the size of the block.
-func (b *inputBlocks) reserve(ctx context.Context, sizes *rowSizes, atLeast func(int64) error) (size int64, err error) {
-	if size, err = b.scanner.Peek(ctx); err != nil {
-		return 0, err
-	}
-	if err := b.scanner.CheckEnd(ctx); err != nil {
-		return size, err
-	}
-	if err := atLeast(size); err != nil {
-		return size, err
-	}
-	if err := b.scanner.Next(ctx, &b.block); err != nil {
-		return size, err
-	}
-	if size, err = b.decoder.Size(&b.block, b.name); err != nil {
-		return size, err
-	}
-	if err := atLeast(witnessCopies * size); err != nil || size <= largeRow {
-		return size, err
-	}
-	data, err := b.decoder.Decode(nil, &b.block, b.name)
-	if err != nil {
-		return size, err
-	}
-	return size, atLeast(witnessCopies*size + witnessItems*sizes.most(b.block.Rows, data))
-}
-
 // inputBlocks are an input's blocks as rowtocol itself reads them.
 type inputBlocks struct {
-	name    string
-	scanner *ocf.Scanner
-	decoder *ocf.Decoder
-	lost    []ocf.Range
-	block   ocf.Block
-	data    []byte
-	schema  string
+	name     string
+	scanner  *ocf.Scanner
+	decoders sync.Pool // of *ocf.Decoder
+	lost     []ocf.Range
+	sizes    *rowSizes // nil if the schema cannot be read
 }
 
 func newInputBlocks(in store.File, name string, lost []ocf.Range, maxBlock int64) (*inputBlocks, error) {
@@ -311,41 +283,99 @@ func newInputBlocks(in store.File, name string, lost []ocf.Range, maxBlock int64
 	if err != nil {
 		return nil, err
 	}
-	d, err := ocf.NewDecoder(h.Codec, maxBlock)
+	first, err := ocf.NewDecoder(h.Codec, maxBlock)
 	if err != nil {
 		return nil, err
 	}
-	s := ocf.NewScanner(in, in.Size(), name, h, ocf.Range{Start: 0, End: in.Size()})
-	s.LimitBlocks(maxBlock)
-	return &inputBlocks{name: name, scanner: s, decoder: d, lost: lost, schema: h.Schema}, nil
+	b := &inputBlocks{name: name, lost: lost, scanner: ocf.NewScanner(in, in.Size(), name, h, ocf.Range{Start: 0, End: in.Size()})}
+	b.scanner.LimitBlocks(maxBlock)
+	b.decoders.New = func() any {
+		d, _ := ocf.NewDecoder(h.Codec, maxBlock) // it succeeds as the first one did
+		return d
+	}
+	b.decoders.Put(first)
+	b.sizes, _ = newRowSizes(h.Schema) // the witnesses report the error
+	return b, nil
 }
 
 // Next implements witness.Blocks. It skips damage in ranges that the conversion left out. Other
 // damage is an error.
-func (b *inputBlocks) Next(ctx context.Context) (rows int64, data []byte, err error) {
+func (b *inputBlocks) Next(ctx context.Context, reserve func(int64) error) (witness.Block, error) {
 	for {
-		err = b.scanner.Next(ctx, &b.block)
+		if err := b.reserveStored(ctx, reserve); err != nil {
+			return witness.Block{}, err
+		}
+		block := new(ocf.Block)
+		err := b.scanner.Next(ctx, block)
 		var d *damage.Error
 		if errors.As(err, &d) && len(b.lost) > 0 {
 			lost, resyncErr := b.scanner.Resync(ctx)
 			if resyncErr != nil {
-				return 0, nil, resyncErr
+				return witness.Block{}, resyncErr
 			}
 			if b.isLost(lost.Start) {
 				continue
 			}
 		}
 		if err != nil {
-			return 0, nil, err
+			return witness.Block{}, err
 		}
-		if b.isLost(b.block.Offset) {
+		if b.isLost(block.Offset) {
 			continue
 		}
-		b.data, err = b.decoder.Decode(b.data[:0], &b.block, b.name)
-		return b.block.Rows, b.data, err
+		at := block.Range()
+		next := witness.Block{Start: at.Start, End: at.End, Rows: block.Rows, Decode: func() ([]byte, error) { return b.decode(block) }}
+		next.Size, err = b.reserve(block, reserve)
+		return next, err
 	}
 }
 
 func (b *inputBlocks) isLost(offset int64) bool {
 	return slices.ContainsFunc(b.lost, func(r ocf.Range) bool { return r.Start <= offset && offset < r.End })
+}
+
+func (b *inputBlocks) decode(block *ocf.Block) ([]byte, error) {
+	d := b.decoders.Get().(*ocf.Decoder)
+	defer b.decoders.Put(d)
+	return d.Decode(nil, block, b.name)
+}
+
+// reserveStored reserves memory for the stored bytes of the next block. It leaves errors of the
+// input to the scanner's Next.
+func (b *inputBlocks) reserveStored(ctx context.Context, reserve func(int64) error) error {
+	size, err := b.scanner.Peek(ctx)
+	if err == nil {
+		err = b.scanner.CheckEnd(ctx)
+	}
+	if err != nil {
+		return nil
+	}
+	return refusedBlock(size, reserve(storedCopies*size))
+}
+
+// reserve reserves the memory that the libraries need for a block, and returns the size of its
+// rows. It leaves damage to the decoding of the block.
+func (b *inputBlocks) reserve(block *ocf.Block, reserve func(int64) error) (size int64, err error) {
+	stored := storedCopies * int64(len(block.Data))
+	d := b.decoders.Get().(*ocf.Decoder)
+	defer b.decoders.Put(d)
+	if size, err = d.Size(block, b.name); err != nil {
+		return stored, nil
+	}
+	if err := reserve(stored + witnessCopies*size); err != nil || size <= largeRow || b.sizes == nil {
+		return size, refusedBlock(size, err)
+	}
+	data, err := d.Decode(nil, block, b.name)
+	if err != nil {
+		return size, nil
+	}
+	return size, refusedBlock(size, reserve(stored+witnessCopies*size+witnessItems*b.sizes.most(block.Rows, data)))
+}
+
+// refusedBlock adds the size of a block to err, which refused memory for the block.
+func refusedBlock(size int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("a block of %d bytes that other libraries decode: %w", size, err)
 }
