@@ -156,7 +156,7 @@ func (r *reader) open(part *Part) (err error) {
 	return r.look()
 }
 
-// make starts to make in-memory parts of rows, of which the first has the number first.
+// make starts to make in-memory parts of rows. first is the number of the first row.
 func (r *reader) make(part *Part, first int64, rows rowSource) error {
 	if r.block == nil {
 		r.block = newRowBlock(r.section.files, r.section.wholeColumns(!r.whole), r.whole, r.plan.dataset.list.memory)
@@ -244,11 +244,11 @@ func (r *reader) opened() *queryPart { return r.file }
 // at returns the place before a row of the file.
 func (r *reader) at(row int64) place { return place{r.index, r.file.first + row} }
 
-// note adds the origin of rows of the file to those of a batch, of which they are the rows from
-// number first on.
+// note adds the origin of rows of the file to the origins of a batch. first is the number of the
+// first of these rows in the batch.
 func (r *reader) note(o *origins, first int, rows span) { o.add(first, r.part, r.file.first+rows.from) }
 
-// chosen returns the columns of which the query reads those with the returned numbers.
+// chosen returns the columns of the section, and the numbers of those that the query reads.
 func (r *reader) chosen() (all []column.Column, numbers []int) {
 	return r.section.section.mapping.Columns, r.section.columns
 }

@@ -165,7 +165,7 @@ func (b *rowBlock) keep(row []byte) error {
 	return nil
 }
 
-// giveLarge frees the memory of whole rows if it was taken for an unusually large row.
+// giveLarge frees the memory of whole rows if an unusually large row needed it.
 func (b *rowBlock) giveLarge() {
 	if cap(b.data) > 2*b.limit {
 		b.Give(b.data)

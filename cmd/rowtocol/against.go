@@ -45,7 +45,7 @@ func (f *verifyCommand) compare(ctx context.Context, l *dataset.Listing, r *veri
 	if err != nil {
 		return witness.Result{}, columnsDiffer(err)
 	}
-	rows, err := d.Scan(ctx, dataset.Query{Limit: -1})
+	rows, err := d.Scan(ctx, dataset.Query{Limit: -1, Workers: f.workers})
 	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Kind == damage.Schema {
 		return witness.Result{}, usagef("--against takes outputs of one schema at a time, and the rows of %s are of another than those before them", e.File)
 	}
