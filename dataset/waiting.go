@@ -29,6 +29,7 @@ type Waiting struct {
 
 	mu   sync.Mutex
 	held int64 // bytes of all results, and of free buffers
+	work int64 // bytes for the work on a result
 }
 
 // newWaiting returns the account of one of several workers.
@@ -80,13 +81,14 @@ func (w *Waiting) release(n int64) {
 	}
 }
 
-// Hold reserves n bytes for a result. The receiver of the result calls release at the end. First
-// pass on all buffers, because Hold waits until they are released.
-func (w *Waiting) Hold(n int64) (release func(), err error) {
+// Reserve reserves n bytes for the work on a result, until release is called. First pass on all
+// buffers, because Reserve waits until they are released.
+func (w *Waiting) Reserve(n int64) (release func(), err error) {
 	for {
 		w.dropFree()
-		if ok, err := w.try(n); ok || err != nil {
-			return func() { w.release(n) }, err
+		ok, err := w.tryWork(n)
+		if ok || err != nil {
+			return func() { w.releaseWork(n) }, err
 		}
 		select {
 		case <-w.free:
@@ -96,6 +98,28 @@ func (w *Waiting) Hold(n int64) (release func(), err error) {
 			return nil, w.ctx.Err()
 		}
 	}
+}
+
+// tryWork reserves n bytes, if possible. If no result is held, an error of the pool is final.
+func (w *Waiting) tryWork(n int64) (ok bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.memory.Reserve(n); err != nil {
+		if w.held > 0 {
+			return false, nil
+		}
+		return false, err
+	}
+	w.work += n
+	return true, nil
+}
+
+func (w *Waiting) releaseWork(n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n = min(n, w.work) // 0 once the account is closed
+	w.work -= n
+	w.memory.Release(n)
 }
 
 // dropFree frees the memory of buffers that are not used.
@@ -165,6 +189,6 @@ func (b *Buffer) Release() {
 func (w *Waiting) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held = 0
+	w.held, w.work = 0, 0
 	w.memory.Close()
 }

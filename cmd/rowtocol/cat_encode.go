@@ -113,10 +113,10 @@ func (e *rowEncoder) room(n int) (free func(), err error) {
 	if need == 0 {
 		return func() {}, nil
 	}
-	if err := e.pass(); err != nil { // Hold waits for all buffers
+	if err := e.pass(); err != nil { // Reserve waits for all buffers
 		return nil, err
 	}
-	if free, err = e.waiting.Hold(need); err != nil {
+	if free, err = e.waiting.Reserve(need); err != nil {
 		return nil, fmt.Errorf("a row of %d bytes: %w", n, err)
 	}
 	if e.buffer, err = e.waiting.Buffer(); err != nil {
