@@ -115,7 +115,7 @@ func TestHDFSChecksumsOfSteps(t *testing.T) {
 	var files []string
 	recorded := map[string]string{}
 	for protocol, uri := range map[string]string{"rpc": f.URI(), "web": f.WebURI()} {
-		s := newSteps(t, input, uri+f.path+"/"+protocol, "--row-group-size=1MiB")
+		s := newSteps(t, input, uri+f.path+"/"+protocol, "--row-group-size=768KiB")
 		all = append(all, s)
 		s.runConcurrently(t, s.taskNumbers(), 1, false)
 		staged := s.staged(t)

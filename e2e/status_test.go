@@ -19,7 +19,7 @@ func TestHDFSStatus(t *testing.T) {
 	writeMail(t, input, 10_000)
 	for client, uri := range map[string]string{"rpc": f.URI(), "web": f.WebURI()} {
 		dest := uri + path.Join(f.path, client)
-		s := newSteps(t, input, dest, "--row-group-size=1MiB")
+		s := newSteps(t, input, dest, "--row-group-size=768KiB")
 		run(t, "status", dest).want(t, 3)
 		run(t, s.task(0)...).want(t, 0)
 		look := func() (tasks int) {
