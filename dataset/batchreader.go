@@ -159,6 +159,9 @@ func (b *batchReader) noteRead(n int) {
 	}
 }
 
+// reached returns the place after the last row of the last batch.
+func (b *batchReader) reached() place { return b.last }
+
 func (b *batchReader) close() {
 	b.spanReader.close()
 	b.closeColumns()

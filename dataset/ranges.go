@@ -36,7 +36,8 @@ type rowRange struct {
 type rangePart struct {
 	part  int // index in Listing.Parts
 	spans []span
-	rows  int64 // number of rows of the dataset for which the spans stand
+	from  int64 // first row of the dataset for which the spans stand
+	rows  int64 // number of these rows
 	// blocks are the stored blocks of an Avro file that have the rows, first is the number of
 	// their first row, and codec is their codec. Of other files, blocks is nil.
 	blocks []*ocf.Block
@@ -62,6 +63,18 @@ func (r *rowRange) resume(at place) {
 func (r *rowRange) count() (rows int64) {
 	for i := range r.parts {
 		rows += r.parts[i].rows
+	}
+	return rows
+}
+
+// before returns the number of rows of the dataset before a place in the range.
+func (r *rowRange) before(at place) (rows int64) {
+	for i := range r.parts[:at.part] {
+		rows += r.parts[i].rows
+	}
+	if at.part < len(r.parts) {
+		p := &r.parts[at.part]
+		rows += max(min(at.row-p.from, p.rows), 0)
 	}
 	return rows
 }
@@ -202,7 +215,7 @@ func (r *ranges) addRows(g *rowRange, p *Part) (cost int64) {
 		each = max((p.Rows+n-1)/n, 1)
 	}
 	to := min(r.from+each, p.Rows)
-	add := rangePart{part: r.part, rows: to - r.from, spans: r.trim(r.candidates(p, to))}
+	add := rangePart{part: r.part, from: r.from, rows: to - r.from, spans: r.trim(r.candidates(p, to))}
 	g.parts = append(g.parts, add)
 	cost = partCost + int64(float64(stored)*float64(to-r.from)/float64(max(p.Rows, 1)))
 	if r.from = to; to == p.Rows {
@@ -273,7 +286,7 @@ func (r *ranges) addBlocks(ctx context.Context, g *rowRange, p *Part) (cost int6
 	}
 	add, err := b.read(ctx, g.memory, r.skip+min(r.left, math.MaxInt64-r.skip))
 	if len(add.blocks) > 0 {
-		add.part, add.spans = r.part, r.trim([]span{{add.first, add.first + add.rows}})
+		add.part, add.from, add.spans = r.part, add.first, r.trim([]span{{add.first, add.first + add.rows}})
 		g.parts = append(g.parts, add)
 	}
 	switch {

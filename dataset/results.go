@@ -247,7 +247,11 @@ func (p *Results[T]) readAlone(s *slot[T]) {
 func (p *Results[T]) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ranges.stats.Plus(p.stats)
+	read := p.ranges.stats.Plus(p.stats)
+	if p.head != nil && p.head.rows != nil {
+		read.Passed += p.head.rows.before(p.head.at)
+	}
+	return read
 }
 
 // Close ends the reading. It waits for the readers.
@@ -286,6 +290,7 @@ type rangeReader interface {
 	begin(rows *rowRange) error
 	// done reports whether the limit is reached, so that no other range has rows.
 	done() bool
+	reached() place // place after the last row
 	figures() Stats
 	close()
 }
@@ -320,6 +325,9 @@ func (s *sequence[R]) endRange() {
 func (s *sequence[R]) stats() Stats {
 	read := s.reader.figures().Plus(s.ranges.stats).Plus(s.ranges.plan.Totals())
 	read.Passed += s.passed
+	if s.rows != nil {
+		read.Passed += s.rows.before(s.reader.reached())
+	}
 	return read
 }
 

@@ -97,6 +97,9 @@ func (s *rowReader) next(dst []byte) ([]byte, error) {
 	return row, nil
 }
 
+// reached returns the place after the last row.
+func (s *rowReader) reached() place { return s.last }
+
 // origin returns the part of the last row, and the row's number in it.
 func (s *rowReader) origin() (part int, row int64) { return s.part, s.file.first + s.end - s.count - 1 }
 
