@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
@@ -48,6 +49,38 @@ func TestOnly(t *testing.T) {
 		}
 		if got, _, err := scan(t, d, dataset.Query{Limit: -1, Only: map[int][]int64{}}); err != nil || got != nil {
 			t.Errorf("no rows chosen: got %d, %v", len(got), err)
+		}
+	})
+}
+
+// TestOnlyOfALargePart chooses many rows of a part that is read in several ranges.
+func TestOnlyOfALargePart(t *testing.T) {
+	sizes := make([]int, 6000)
+	for i := range sizes {
+		sizes[i] = 3000 + i%9
+	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, all := textSet(t, f, sizes)
+		d := open(t, dir, dataset.Options{Formats: formats})
+		var only []int64
+		var want [][]byte
+		for i := range all {
+			if i%3 != 1 && i < 5000 {
+				only, want = append(only, int64(i)), append(want, all[i])
+			}
+		}
+		for _, workers := range []int{1, 3} {
+			for _, q := range []dataset.Query{{Limit: -1}, {Offset: 700, Limit: 2000}} {
+				q.Only, q.Workers = map[int][]int64{0: only}, workers
+				want := want[q.Offset:]
+				if q.Limit >= 0 {
+					want = want[:q.Limit]
+				}
+				got, s, err := scan(t, d, q)
+				if err != nil || !slices.EqualFunc(got, want, bytes.Equal) || s.Skipped != q.Offset {
+					t.Errorf("%d workers: %+v: %d rows, %v, want %d", workers, s, len(got), err, len(want))
+				}
+			}
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/format"
@@ -22,6 +23,8 @@ const (
 	// its largest later range. The first range is small, so that a query of few rows is fast.
 	firstBlocks = 64 << 10
 	mostBlocks  = 1 << 20
+	// onlyRows is the least number of rows of Query.Only that make a range of a part.
+	onlyRows = 512
 )
 
 // rowRange is consecutive rows of a section, in one or more parts, that one reader reads.
@@ -210,12 +213,11 @@ func (p *sectionPlan) rangeBytes() int64 { return max(rangeBytes, int64(p.inFile
 func (r *ranges) addRows(g *rowRange, p *Part) (cost int64) {
 	s := r.plan.sections[r.section]
 	stored := p.Bytes / max(int64(len(s.files.Columns)), 1) * int64(s.inFiles)
-	each := p.Rows
-	if n := (stored + s.rangeBytes()/2) / s.rangeBytes(); n > 1 && r.plan.query.Only == nil && !keepsRows(p.format) {
-		each = max((p.Rows+n-1)/n, 1)
+	to := p.Rows
+	if n := (stored + s.rangeBytes()/2) / s.rangeBytes(); n > 1 && !keepsRows(p.format) {
+		to = r.end(p, n)
 	}
-	to := min(r.from+each, p.Rows)
-	add := rangePart{part: r.part, from: r.from, rows: to - r.from, spans: r.trim(r.candidates(p, to))}
+	add := rangePart{part: r.part, from: r.from, rows: to - r.from, spans: r.trim(r.candidates(to))}
 	g.parts = append(g.parts, add)
 	cost = partCost + int64(float64(stored)*float64(to-r.from)/float64(max(p.Rows, 1)))
 	if r.from = to; to == p.Rows {
@@ -224,18 +226,36 @@ func (r *ranges) addRows(g *rowRange, p *Part) (cost int64) {
 	return cost
 }
 
+// end returns the row at which the next of n ranges of a part ends. The ranges have equally many
+// rows that the query examines.
+func (r *ranges) end(p *Part, n int64) int64 {
+	if r.plan.query.Only == nil {
+		return min(r.from+max((p.Rows+n-1)/n, 1), p.Rows)
+	}
+	rows := r.plan.query.Only[r.part]
+	next, _ := slices.BinarySearch(rows, r.from)
+	next += max(len(rows)/int(n)+1, onlyRows)
+	if next >= len(rows) {
+		return p.Rows
+	}
+	return rows[next]
+}
+
 // keepsRows reports whether the parts of a format are read from their first row on.
 func keepsRows(f format.Format) bool {
 	_, ok := f.(format.RowFormat)
 	return ok
 }
 
-// candidates returns the rows of a part up to the row to that the query examines.
-func (r *ranges) candidates(p *Part, to int64) (spans []span) {
+// candidates returns the rows of the next part up to the row to that the query examines.
+func (r *ranges) candidates(to int64) (spans []span) {
 	if r.plan.query.Only == nil {
 		return []span{{r.from, to}}
 	}
-	for _, row := range r.plan.query.Only[r.part] {
+	rows := r.plan.query.Only[r.part]
+	first, _ := slices.BinarySearch(rows, r.from)
+	end, _ := slices.BinarySearch(rows, to)
+	for _, row := range rows[first:end] {
 		if n := len(spans) - 1; n >= 0 && spans[n].to == row {
 			spans[n].to++
 		} else {
