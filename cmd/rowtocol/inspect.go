@@ -172,7 +172,7 @@ func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 		total += part.Bytes
 	}
 	figures, damaged := inspect.Gather(ctx, l, inspect.Options{
-		Count: o.count || !l.Dir, Memory: o.pool.NewHeap(),
+		Count: o.count || !l.Dir, Memory: o.pool.NewHeap(), Workers: o.workers,
 		Progress: func(rows int64, files int) {
 			done += l.Parts[files-1].Bytes
 			p.set(rows, done, total)

@@ -7,12 +7,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -99,12 +101,16 @@ type Options struct {
 	// Count makes Gather read the lengths of array columns. Without it, the numbers of
 	// values that depend on them stay unknown.
 	Count bool
-	// Progress is called after each file if it is not nil.
+	// Progress is called after each part if it is not nil, one call at a time, in the order of
+	// the parts.
 	Progress func(rows int64, files int)
 	// Memory must have room for the figures and for the page, table or object made of
 	// them. nil is no limit. Gather checks the room before it makes the figures. It
 	// reserves nothing: block tables that are garbage already would fill the rest.
 	Memory *budget.Heap
+	// Workers is the number of parts that are read at once; 0 is 1. The figures do not depend
+	// on it. A part that does not fit into memory next to others is read alone.
+	Workers int
 }
 
 // columnMemory is the approximate memory of a column's figures and their output, in
@@ -124,68 +130,139 @@ func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error
 			f.Datasets = append(f.Datasets, Dataset{Path: s.Path})
 		}
 	}
-	var damaged error
-	for i, part := range l.Parts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		err := l.Lost(ctx, &part, part.Name, f.add(ctx, l, &part, &o))
-		if d := (*damage.Error)(nil); err != nil && (!errors.As(err, &d) || len(f.Columns) == 0) {
-			return nil, err
-		}
-		damaged = errors.Join(damaged, err)
-		if o.Progress != nil {
-			o.Progress(f.Rows, i+1)
-		}
+	damaged, err := f.addAll(ctx, l, &o)
+	if err != nil {
+		return nil, err
 	}
 	f.total()
 	return f, damaged
 }
 
-// add adds a part's figures. If the part is damaged, it adds those that can be read.
-func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Part, o *Options) error {
+// addAll adds the figures of all parts, in their order. damaged is the damage in parts.
+func (f *Figures) addAll(ctx context.Context, l *dataset.Listing, o *Options) (damaged, err error) {
+	added := make([]chan struct{}, len(l.Parts)) // each is closed after its part was added
+	for i := range added {
+		added[i] = make(chan struct{})
+	}
+	var memory sync.RWMutex // is locked to read a part while no other part is read
+	err = parallel.Do(ctx, len(l.Parts), max(o.Workers, 1), func(ctx context.Context, i int) error {
+		memory.RLock()
+		p, err := readPart(ctx, l, i, o)
+		memory.RUnlock()
+		if i > 0 {
+			select {
+			case <-added[i-1]:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		//guard: reads a part again that had too little memory next to other parts
+		if errors.As(err, new(*budget.Error)) {
+			memory.Lock()
+			p, err = readPart(ctx, l, i, o)
+			memory.Unlock()
+		}
+		if p != nil {
+			if other := f.add(l, &l.Parts[i], p); other != nil {
+				err = other
+			}
+		}
+		err = l.Lost(ctx, &l.Parts[i], l.Parts[i].Name, err)
+		if err != nil && (!errors.As(err, new(*damage.Error)) || len(f.Columns) == 0) {
+			return err
+		}
+		damaged = errors.Join(damaged, err)
+		if o.Progress != nil {
+			o.Progress(f.Rows, i+1)
+		}
+		close(added[i])
+		return nil
+	})
+	return damaged, err
+}
+
+// partFigures are the figures of a part.
+type partFigures struct {
+	first    *Figures // format, contents and columns; nil unless it is the first part
+	rows     int64
+	metadata []Metadata
+	columns  []columnFigures
+}
+
+// columnFigures are the figures of a column of a part.
+type columnFigures struct {
+	name                        string
+	values                      int64 // -1 if they are not known
+	blocks, raw, stored, filter int64
+	native                      *format.Native // nil unless the format tells it
+}
+
+// readPart reads the figures of part number i. With an error, it returns those that it could
+// read, or nil.
+func readPart(ctx context.Context, l *dataset.Listing, i int, o *Options) (*partFigures, error) {
+	part := &l.Parts[i]
 	file, err := l.Open(ctx, part)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer file.Close()
-	if f.Files == 0 {
+	cols := file.Columns()
+	p := &partFigures{rows: file.Rows(), columns: make([]columnFigures, len(cols))}
+	if i == 0 {
 		//guard: checks memory before it collects the figures of many columns
-		if err := o.Memory.Check(int64(len(file.Columns())) * columnMemory); err != nil {
-			return fmt.Errorf("%s: figures of %d columns: %w", part.Name, len(file.Columns()), err)
+		if err := o.Memory.Check(int64(len(cols)) * columnMemory); err != nil {
+			return nil, fmt.Errorf("%s: figures of %d columns: %w", part.Name, len(cols), err)
 		}
-		f.start(file)
+		p.first = &Figures{}
+		p.first.start(file)
 	}
-	if err := f.match(file, part.Name); err != nil {
+	p.metadata = metadata(file)
+	counts, damaged := countValues(ctx, file, o.Count)
+	native, _ := file.Part.(format.NativePart)
+	for i := range cols {
+		c := columnFigures{name: cols[i].Name, values: counts[i], filter: cols[i].Filter}
+		if native != nil {
+			n := native.Native(i)
+			c.native = &n
+		}
+		blocks, err := file.Blocks(i)
+		damaged = errors.Join(damaged, err)
+		c.blocks = int64(len(blocks))
+		for _, b := range blocks {
+			c.raw, c.stored = c.raw+b.RawSize, c.stored+b.StoredSize
+		}
+		p.columns[i] = c
+	}
+	return p, damaged
+}
+
+// add adds a part's figures. It fails if the part has other columns than the parts before it.
+func (f *Figures) add(l *dataset.Listing, part *dataset.Part, p *partFigures) error {
+	if s := p.first; s != nil {
+		f.Format, f.Version, f.Holds, f.Metadata, f.Columns = s.Format, s.Version, s.Holds, p.metadata, s.Columns
+	}
+	if err := f.match(p, part.Name); err != nil {
 		return err
 	}
-	group := RowGroup{Name: path.Base(part.Name), Rows: file.Rows(), Bytes: part.Bytes}
+	group := RowGroup{Name: path.Base(part.Name), Rows: p.rows, Bytes: part.Bytes}
 	if below, ok := strings.CutPrefix(part.Name, l.Path+"/"); ok {
 		group.Name = below
 	} else if len(l.Sets) > 1 {
 		group.Name = part.Name
 	}
 	f.Files, f.Bytes, f.Rows = f.Files+len(part.Files), f.Bytes+group.Bytes, f.Rows+group.Rows
-	f.shareMetadata(file)
-	counts, damaged := countValues(ctx, file, o.Count)
-	cols := file.Columns()
-	native, _ := file.Part.(format.NativePart)
+	f.shareMetadata(p)
 	for i := range f.Columns {
-		c := &f.Columns[i]
-		if native != nil {
-			c.addNative(native.Native(i))
+		c, of := &f.Columns[i], &p.columns[i]
+		if of.native != nil {
+			c.addNative(of.native)
 		}
-		c.Filter += cols[i].Filter
-		blocks, err := file.Blocks(i)
-		damaged = errors.Join(damaged, err)
-		c.Blocks += int64(len(blocks))
-		for _, b := range blocks {
-			c.Raw, c.Stored, group.Stored = c.Raw+b.RawSize, c.Stored+b.StoredSize, group.Stored+b.StoredSize
-		}
-		if counts[i] < 0 || c.Values == nil {
+		c.Filter, c.Blocks, c.Raw, c.Stored = c.Filter+of.filter, c.Blocks+of.blocks, c.Raw+of.raw, c.Stored+of.stored
+		group.Stored += of.stored
+		if of.values < 0 || c.Values == nil {
 			c.Values = nil
 		} else {
-			*c.Values += counts[i]
+			*c.Values += of.values
 		}
 	}
 	f.RowGroups = append(f.RowGroups, group)
@@ -193,13 +270,12 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 		d := &f.Datasets[part.Set]
 		d.Files, d.Rows, d.Bytes, d.Stored = d.Files+len(part.Files), d.Rows+group.Rows, d.Bytes+group.Bytes, d.Stored+group.Stored
 	}
-	return damaged
+	return nil
 }
 
-// start sets the columns and the metadata from the first file.
+// start sets the format, the contents and the columns from the first file.
 func (f *Figures) start(file *dataset.OpenPart) {
 	f.Format, f.Version = file.Format.Name(), file.Version()
-	f.Metadata = metadata(file)
 	if h, ok := file.Part.(format.Holder); ok {
 		f.Holds = h.Contents()
 	}
@@ -220,7 +296,7 @@ func (f *Figures) start(file *dataset.OpenPart) {
 }
 
 // addNative adds how a file stores the column.
-func (c *Column) addNative(n format.Native) {
+func (c *Column) addNative(n *format.Native) {
 	c.NativeType, c.StoredAs = n.Type, n.Type
 	for _, e := range n.Encodings {
 		if !slices.Contains(c.Encodings, e) {
@@ -229,17 +305,16 @@ func (c *Column) addNative(n format.Native) {
 	}
 }
 
-// match checks that a file has the columns of the files before it.
-func (f *Figures) match(file *dataset.OpenPart, name string) error {
-	cols := file.Columns()
+// match checks that a part has the columns of the parts before it.
+func (f *Figures) match(p *partFigures, name string) error {
 	//guard: rejects files with other columns
-	if len(cols) != len(f.Columns) {
-		return damage.New(damage.Header, name, -1, "the file has %d columns, the files before it %d", len(cols), len(f.Columns))
+	if len(p.columns) != len(f.Columns) {
+		return damage.New(damage.Header, name, -1, "the file has %d columns, the files before it %d", len(p.columns), len(f.Columns))
 	}
-	for i := range cols {
+	for i := range p.columns {
 		//guard: rejects files with columns of other names
-		if cols[i].Name != f.Columns[i].Name {
-			return damage.New(damage.Header, name, -1, "column %d is %q, in the files before it %q", i, cols[i].Name, f.Columns[i].Name)
+		if p.columns[i].name != f.Columns[i].Name {
+			return damage.New(damage.Header, name, -1, "column %d is %q, in the files before it %q", i, p.columns[i].name, f.Columns[i].Name)
 		}
 	}
 	return nil
@@ -258,13 +333,13 @@ func metadata(file *dataset.OpenPart) []Metadata {
 }
 
 // shareMetadata drops metadata that differs in another file, such as checksums.
-func (f *Figures) shareMetadata(file *dataset.OpenPart) {
+func (f *Figures) shareMetadata(p *partFigures) {
 	if len(f.RowGroups) == 0 {
 		return
 	}
 	f.Holds = ""
 	others := map[Metadata]bool{}
-	for _, m := range metadata(file) {
+	for _, m := range p.metadata {
 		others[m] = true
 	}
 	shared := f.Metadata[:0]

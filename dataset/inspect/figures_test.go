@@ -4,14 +4,17 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/parquet"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -153,6 +156,79 @@ func TestFiguresWithinMemory(t *testing.T) {
 		f, err := Gather(t.Context(), l, Options{Memory: memory})
 		if refused := (*budget.Error)(nil); errors.As(err, &refused) != (left < 0) || (f == nil) != (left < 0) {
 			t.Errorf("with %d bytes left: %v, %v", left, f, err)
+		}
+	}
+}
+
+// The figures, the damage and the progress do not depend on the number of workers.
+func TestParallel(t *testing.T) {
+	for _, format := range formats {
+		t.Run(format.Name(), func(t *testing.T) {
+			var parts []files
+			for i := range 12 {
+				part := hops(t, format, 10+i)
+				if i%5 == 3 {
+					for name, b := range part {
+						part[name] = b[:len(b)/9]
+					}
+				}
+				parts = append(parts, part)
+			}
+			parts[7] = rowless(t, format, "id", "words")
+			l := listing(t, format, parts...)
+			gather := func(workers int) (*Figures, string, []int64) {
+				var progress []int64
+				f, err := Gather(t.Context(), l, Options{Count: true, Workers: workers, Progress: func(rows int64, files int) { progress = append(progress, rows, int64(files)) }})
+				if !errors.As(err, new(*damage.Error)) {
+					t.Fatal(err)
+				}
+				return f, err.Error(), progress
+			}
+			f, text, progress := gather(0)
+			for range 20 {
+				if g, other, reported := gather(4); !reflect.DeepEqual(f, g) || other != text || !slices.Equal(progress, reported) {
+					t.Fatalf("%+v, %s, %d, want %+v, %s, %d", g, other, reported, f, text, progress)
+				}
+			}
+			l.Parts[5].Files = slices.Clone(l.Parts[5].Files)
+			for i := range l.Parts[5].Files {
+				l.Parts[5].Files[i].Name = strings.Replace(l.Parts[5].Files[i].Name, l.Parts[5].Name, l.Path+"/none", 1)
+			}
+			if f, err := Gather(t.Context(), l, Options{Workers: 4}); f != nil || !errors.Is(err, store.ErrNotExist) {
+				t.Errorf("a missing file: %+v, %v", f, err)
+			}
+		})
+	}
+}
+
+// With memory for one part, several workers read all parts.
+func TestParallelWithinMemory(t *testing.T) {
+	names := make([]string, 50)
+	for i := range names {
+		names[i] = "c" + strconv.Itoa(i)
+	}
+	part := rowless(t, parquet.Format, names...)
+	l := listing(t, parquet.Format, part, part, part, part)
+	at := []store.Location{{Store: store.Local(), Path: l.Path}}
+	var small *dataset.Listing
+	for size := int64(1000); ; {
+		pool := budget.New(size)
+		one, err := dataset.List(t.Context(), at, dataset.Options{Formats: formats, Partial: true, Memory: pool})
+		testenv.Must(t, err)
+		_, err = Gather(t.Context(), one, Options{Count: true})
+		if err == nil {
+			small = one
+			break
+		}
+		var refused *budget.Error
+		if !errors.As(err, &refused) || refused.Need <= size {
+			t.Fatal(err)
+		}
+		size = refused.Need
+	}
+	for range 10 {
+		if f, err := Gather(t.Context(), small, Options{Count: true, Workers: 4}); err != nil || f.Files != 4 {
+			t.Fatalf("%+v, %v", f, err)
 		}
 	}
 }
