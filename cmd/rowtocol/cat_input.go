@@ -201,15 +201,6 @@ func (c *catInput) copyRows(ctx context.Context, w export.Writer) error {
 	return c.copyScan(c.plan.Scan(ctx), w)
 }
 
-// copyQuery writes the rows of a query, and adds the statistics of the query to c.stats.
-func (c *catInput) copyQuery(ctx context.Context, w export.Writer, q dataset.Query) error {
-	s, err := c.data.Scan(ctx, q)
-	if err != nil {
-		return err
-	}
-	return c.copyScan(s, w)
-}
-
 // copyScan writes the rows of a scan, and adds its statistics to c.stats. It closes the scan.
 func (c *catInput) copyScan(s *dataset.Scan, w export.Writer) (err error) {
 	defer func() {

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/rowtocol/rowtocol/avro/rowkey"
-	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/dataset/lookup"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -19,6 +16,10 @@ import (
 
 // maxKeyLine bounds a key on standard input, in bytes.
 const maxKeyLine = 1 << 20
+
+// nextRequest returns the next request, and about how many bytes of memory it takes, or io.EOF
+// after the last one.
+type nextRequest func() (ask lookup.RangeFunc, size int, err error)
 
 // asks returns what to look up in the index, or nil if the keys come from standard input.
 func (f *lookupCommand) asks(keys []string) (all []lookup.RangeFunc) {
@@ -50,227 +51,285 @@ func usable(r rowkey.Range, err error) (rowkey.Range, error) {
 	return r, nil
 }
 
-// oneByOne returns an iterator over all, which returns io.EOF after the last item.
-func oneByOne(all []lookup.RangeFunc) func() (lookup.RangeFunc, error) {
-	return func() (lookup.RangeFunc, error) {
+// oneByOne returns requests that are in memory already.
+func oneByOne(all []lookup.RangeFunc) nextRequest {
+	return func() (lookup.RangeFunc, int, error) {
 		if len(all) == 0 {
-			return nil, io.EOF
+			return nil, 0, io.EOF
 		}
 		next := all[0]
 		all = all[1:]
-		return next, nil
+		return next, 0, nil
 	}
 }
 
-// keysOf returns an iterator over the keys on the lines of a text, which returns io.EOF after
-// the last key.
-func keysOf(in io.Reader) func() (lookup.RangeFunc, error) {
+// keysOf returns requests for the keys on the lines of a text.
+func keysOf(in io.Reader) nextRequest {
+	const around = 128 // memory of a request without its key, in bytes
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxKeyLine)
 	number := 0
-	return func() (lookup.RangeFunc, error) {
+	return func() (lookup.RangeFunc, int, error) {
 		number++
 		if lines.Scan() {
-			ask, line := exactly(lines.Text()), number
+			key, line := lines.Text(), number
 			return func(s *rowkey.Spec) (rowkey.Range, error) {
-				r, err := ask(s)
+				r, err := usable(s.Exactly(key))
 				if err != nil {
 					return r, fmt.Errorf("line %d of standard input: %w", line, err)
 				}
 				return r, nil
-			}, nil
+			}, around + len(key), nil
 		}
 		if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-			return nil, usagef("line %d of standard input is longer than a key of %d bytes", number, maxKeyLine)
+			return nil, 0, usagef("line %d of standard input is longer than a key of %d bytes", number, maxKeyLine)
 		} else if err != nil {
-			return nil, fmt.Errorf("standard input: %w", err)
+			return nil, 0, fmt.Errorf("standard input: %w", err)
 		}
-		return nil, io.EOF
+		return nil, 0, io.EOF
 	}
 }
 
-// finder writes the rows of requests, one request after another.
+// finder writes the rows of requests, in the order of the requests. It finds and reads the rows
+// of many requests together, in the order of the index and then of the dataset.
 type finder struct {
 	in    *catInput
 	table *lookup.Table
-	left  int64 // number of rows still to be found; negative is no limit
-	next  func() (lookup.RangeFunc, error)
+	left  int64 // number of rows still to be written; negative is no limit
+	next  nextRequest
+	batch int // most requests in the next batch
 }
 
-// A batch holds keys whose rows are read together, so that each part is opened once for all
-// keys of the batch. These constants limit a batch.
 const (
-	batchKeys = 1000
-	batchRows = 1000
+	// firstBatch is the most requests in the first batch. Each later batch may be twice as
+	// large, as long as memory allows: the first rows come soon, and few batches read the
+	// dataset.
+	firstBatch = 1000
+	// batchShare is the part of the free memory that the rows of a batch may take, and keysShare
+	// the part that its requests may take.
+	batchShare = 4
+	keysShare  = 16
 )
 
-// batchMemory bounds the bytes of a batch's rows while they are put in order.
-const batchMemory = 16 << 20
-
-var errBatchMemory = fmt.Errorf("the rows of several keys take more than %d bytes", batchMemory)
+var errBatchMemory = errors.New("the rows of several keys take too much memory")
 
 // answer writes all rows, or the rows before the first error.
 func (f *finder) answer(ctx context.Context, w export.Writer) error {
-	for {
-		batch, err := f.batch(ctx)
-		writeErr := f.write(ctx, w, batch)
-		for _, rows := range batch {
-			rows.Release()
+	f.batch = firstBatch
+	if f.left >= 0 {
+		f.batch = int(min(f.left, firstBatch))
+	}
+	keys := f.in.memory.NewHeap()
+	defer keys.Close()
+	for f.left != 0 {
+		asks, err := f.read(keys)
+		most := f.batch
+		if err := f.write(ctx, w, asks); err != nil {
+			return err
 		}
+		keys.Close()
 		switch {
-		case writeErr != nil:
-			return writeErr
-		case errors.Is(err, io.EOF):
+		case f.left == 0 || errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
-		}
-	}
-}
-
-// batch finds the rows of the next keys. An error is about the key after these; it is io.EOF
-// if there is no other key.
-func (f *finder) batch(ctx context.Context) (batch []*lookup.Rows, err error) {
-	for found := int64(0); len(batch) < batchKeys && found < batchRows; {
-		if f.left == 0 {
-			return batch, io.EOF
-		}
-		next, err := f.next()
-		if err != nil {
-			return batch, err
-		}
-		f.table.Limit(f.left)
-		rows, err := f.table.Find(ctx, next)
-		if err != nil {
-			return batch, err
-		}
-		if f.left > 0 {
-			f.left -= rows.Count
-		}
-		if rows.Count > 0 {
-			batch = append(batch, rows)
-			found += rows.Count
-		}
-	}
-	return batch, nil
-}
-
-// write writes the rows of a batch, key by key. If they cannot be read together, because of
-// damage or too little memory, write halves the batch. So all rows before the row that fails
-// are written.
-func (f *finder) write(ctx context.Context, w export.Writer, batch []*lookup.Rows) error {
-	q := f.in.query
-	q.Limit = -1 // the batch has at most the rows to print
-	switch len(batch) {
-	case 0:
-		return nil
-	case 1:
-		q.Only = batch[0].Only
-		return f.in.copyQuery(ctx, w, q)
-	}
-	h := &heldRows{at: map[rowAt]int{}}
-	q.Only = merged(batch)
-	memory := f.in.memory.NewHeap()
-	defer memory.Close()
-	err := f.in.hold(ctx, h, q, memory.Reserve)
-	switch {
-	case err == nil:
-		for _, rows := range batch {
-			f.in.stats.Rows += rows.Count
-		}
-		return h.write(w, batch)
-	case !dividesBatch(err):
-		return err
-	}
-	memory.Close()
-	if err := f.write(ctx, w, batch[:len(batch)/2]); err != nil {
-		return err
-	}
-	return f.write(ctx, w, batch[len(batch)/2:])
-}
-
-// dividesBatch reports whether a batch is divided and read again after an error. It is not
-// divided after an error of storage, because each half would wait for the storage again.
-func dividesBatch(err error) bool {
-	var damaged *damage.Error
-	var refused *budget.Error
-	return errors.As(err, &damaged) || errors.As(err, &refused) || errors.Is(err, errBatchMemory)
-}
-
-// merged returns all rows of a batch, each once.
-func merged(batch []*lookup.Rows) map[int][]int64 {
-	all := map[int][]int64{}
-	for _, rows := range batch {
-		for part, numbers := range rows.Only {
-			all[part] = append(all[part], numbers...)
-		}
-	}
-	for part, numbers := range all {
-		slices.Sort(numbers)
-		all[part] = slices.Compact(numbers)
-	}
-	return all
-}
-
-// rowAt is the place of a row in a dataset.
-type rowAt struct {
-	part   int
-	number int64
-}
-
-// heldRows holds rows to write them in another order.
-type heldRows struct {
-	data []byte
-	ends []int         // end of each row in data
-	at   map[rowAt]int // index in ends of the row at a place
-}
-
-// hold reads the rows of a query into h.
-func (c *catInput) hold(ctx context.Context, h *heldRows, q dataset.Query, reserve func(int64) error) error {
-	const placeMemory = 128 // memory of a row in ends and at, including spare capacity
-	s, err := c.data.Scan(ctx, q)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	defer func() {
-		read := s.Stats()
-		read.Rows = 0 // rows are counted when they are written
-		c.stats = c.stats.Plus(read)
-	}()
-	var row []byte
-	for _, part := range slices.Sorted(maps.Keys(q.Only)) {
-		for _, number := range q.Only[part] {
-			if row, err = s.Next(row[:0]); err == nil && len(h.data)+len(row) > batchMemory {
-				err = errBatchMemory
-			}
-			if err == nil {
-				err = reserve(3*int64(len(row)) + placeMemory) // data may be copied as it grows
-			}
-			if err != nil {
-				return err
-			}
-			h.at[rowAt{part, number}] = len(h.ends)
-			h.data = append(h.data, row...)
-			h.ends = append(h.ends, len(h.data))
+		case f.batch == most && len(asks) == most: // the batch was not divided
+			f.batch *= 2
 		}
 	}
 	return nil
 }
 
-// write writes the rows key by key, and for each key in the order of the dataset.
-func (h *heldRows) write(w export.Writer, batch []*lookup.Rows) error {
-	for _, rows := range batch {
-		for _, part := range slices.Sorted(maps.Keys(rows.Only)) {
-			for _, number := range rows.Only[part] {
-				i, start := h.at[rowAt{part, number}], 0
-				if i > 0 {
-					start = h.ends[i-1]
-				}
-				if err := w.Write(h.data[start:h.ends[i]]); err != nil {
-					return err
-				}
-			}
+// read reads the next requests. An error is about the request after these; it is io.EOF if there
+// is no other request.
+func (f *finder) read(memory *budget.Heap) (asks []lookup.RangeFunc, err error) {
+	most := memory.Available() / keysShare
+	for held := int64(0); len(asks) < f.batch && held <= most; {
+		ask, size, err := f.next()
+		if err == nil {
+			err = memory.Reserve(int64(size))
+		}
+		if err != nil {
+			return asks, err
+		}
+		held += int64(size)
+		asks = append(asks, ask)
+	}
+	return asks, nil
+}
+
+// write writes the rows of requests. If it cannot read them together, because of a wrong key,
+// damage or too little memory, write halves the requests. So all rows before the row that fails
+// are written.
+func (f *finder) write(ctx context.Context, w export.Writer, asks []lookup.RangeFunc) error {
+	switch {
+	case f.left == 0 || len(asks) == 0:
+		return nil
+	case len(asks) == 1:
+		return f.copyRows(ctx, w, asks[0])
+	}
+	rows, err := f.hold(ctx, w, asks)
+	if err == nil {
+		defer rows.close()
+		return f.writeHeld(ctx, w, rows)
+	}
+	if !dividesBatch(err) {
+		return err
+	}
+	half := len(asks) / 2
+	f.batch = min(f.batch, half)
+	if err := f.write(ctx, w, asks[:half]); err != nil {
+		return err
+	}
+	return f.write(ctx, w, asks[half:])
+}
+
+// dividesBatch reports whether a batch is divided and read again after an error. It is not
+// divided after an error of storage, because each half would wait for the storage again.
+func dividesBatch(err error) bool {
+	return errors.As(err, new(*damage.Error)) || errors.As(err, new(*budget.Error)) || errors.As(err, new(*usageError)) || errors.Is(err, errBatchMemory)
+}
+
+// copyRows writes the rows of one request as they are read.
+func (f *finder) copyRows(ctx context.Context, w export.Writer, ask lookup.RangeFunc) error {
+	f.table.Limit(f.left)
+	rows, err := f.table.Find(ctx, ask)
+	if err != nil {
+		return err
+	}
+	defer rows.Release()
+	if f.left > 0 {
+		f.left -= rows.Count
+	}
+	if rows.Count == 0 {
+		return nil
+	}
+	plan, err := f.in.plan.Only(rows.Only)
+	if err != nil {
+		return err
+	}
+	return f.in.copyScan(plan.Scan(ctx), w)
+}
+
+// heldRows are rows in memory, to be written in another order than they are read in.
+type heldRows struct {
+	found  *lookup.Rows
+	rows   [][]byte // in the order of the dataset
+	chunk  []byte   // memory of the last small rows
+	memory *budget.Heap
+	left   int64 // bytes that the rows may still take
+	large  int   // size of the largest row
+}
+
+// heldChunk is the size in bytes of the pieces of memory for small rows.
+const heldChunk = 64 << 10
+
+// close releases the memory.
+func (h *heldRows) close() {
+	h.found.Release()
+	h.memory.Close()
+}
+
+// hold finds and reads the rows of several requests. The caller closes them.
+func (f *finder) hold(ctx context.Context, w export.Writer, asks []lookup.RangeFunc) (_ *heldRows, err error) {
+	f.table.Limit(f.left)
+	found, err := f.table.FindAll(ctx, asks)
+	if err != nil {
+		return nil, err
+	}
+	h := &heldRows{found: found, memory: f.in.memory.NewHeap()}
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	if found.Count == 0 {
+		return h, nil
+	}
+	h.left = h.memory.Available() / batchShare
+	if err := f.readInto(ctx, h); err != nil {
+		return nil, err
+	}
+	if h.large >= largeRow {
+		return h, h.memory.Reserve(w.Memory(h.large))
+	}
+	return h, nil
+}
+
+// readInto reads the rows that were found.
+func (f *finder) readInto(ctx context.Context, h *heldRows) error {
+	plan, err := f.in.plan.Only(h.found.Only)
+	if err != nil {
+		return err
+	}
+	s := plan.Scan(ctx)
+	defer func() {
+		s.Close()
+		read := s.Stats()
+		read.Rows = 0 // rows are counted when they are written
+		f.in.stats = f.in.stats.Plus(read)
+	}()
+	n := 0
+	for _, rows := range h.found.Only {
+		n += len(rows)
+	}
+	const header = 24 // bytes of a slice
+	if err := h.reserve(header * int64(n)); err != nil {
+		return err
+	}
+	h.rows = make([][]byte, 0, n)
+	var row []byte
+	for {
+		if row, err = s.Next(row[:0]); errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = h.add(row)
+		}
+		if err != nil {
+			return err
+		}
+		if cap(row) > keptRow && len(row) < cap(row)/4 {
+			row = nil // frees an unusually large row
+		}
+	}
+}
+
+func (h *heldRows) reserve(bytes int64) error {
+	if h.left -= bytes; h.left < 0 {
+		return errBatchMemory
+	}
+	return h.memory.Reserve(bytes)
+}
+
+// add adds a copy of a row.
+func (h *heldRows) add(row []byte) error {
+	if len(row) > cap(h.chunk)-len(h.chunk) {
+		size := max(heldChunk, len(row))
+		if err := h.reserve(int64(size)); err != nil {
+			return err
+		}
+		h.chunk = make([]byte, 0, size)
+	}
+	start := len(h.chunk)
+	h.chunk = append(h.chunk, row...)
+	h.rows = append(h.rows, h.chunk[start:])
+	h.large = max(h.large, len(row))
+	return nil
+}
+
+// writeHeld writes the rows request by request, and for each request in the order of the dataset.
+func (f *finder) writeHeld(ctx context.Context, w export.Writer, h *heldRows) error {
+	for n, i := range h.found.Order {
+		if n%progressEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := w.Write(h.rows[i]); err != nil {
+			return err
+		}
+		f.in.stats.Rows++
+		if f.left > 0 {
+			f.left--
 		}
 	}
 	return nil

@@ -158,9 +158,45 @@ func TestLookupManyKeys(t *testing.T) {
 	if out, _, err = ask(keys.String(), "--limit", "700"); err != nil || out != strings.Join(strings.SplitAfter(want.String(), "\n")[:700], "") {
 		t.Errorf("%v: %d rows, want 700", err, strings.Count(out, "\n"))
 	}
+	// The limit is reached before the wrong key.
+	if out, stderr, err = ask("3\n60\nx\n", "--limit", "3"); err != nil || out != "{\"id\":3}\n{\"id\":60}\n{\"id\":60}\n" {
+		t.Errorf("%v, %s: %q", err, stderr, out)
+	}
 	// Rows before an error are printed, also those of the same batch.
 	if out, stderr, err = ask("3\n4\nx\n5\n"); err == nil || out != "{\"id\":3}\n{\"id\":4}\n" || !strings.Contains(stderr, "long") {
 		t.Errorf("%v, %s: %q", err, stderr, out)
+	}
+}
+
+// TestLookupInLittleMemory reads the rows of many keys in no order, when memory has room for the
+// rows of some keys only. With a wrong key, all rows of the keys before it are printed.
+func TestLookupInLittleMemory(t *testing.T) {
+	const rows, size, some = 1500, 20_000, 1100
+	dir := t.TempDir()
+	var data []byte
+	for i := range rows {
+		data = appendVarint(data, i)
+		data = append(appendVarint(data, size), bytes.Repeat([]byte{byte('a' + i%26)}, size)...)
+	}
+	write(t, filepath.Join(dir, "in.avro"), avrotest.File(t, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"}]}`, syncMarker, rows, data))
+	rowtocol(t, dir, nil, "convert", "--index", "id", "in.avro", "out").want(t, 0)
+	var keys, want strings.Builder
+	for i := range rows {
+		id := i * 7 % rows
+		if i == some {
+			keys.WriteString("x\n")
+		}
+		fmt.Fprintln(&keys, id)
+		if i < some {
+			fmt.Fprintf(&want, "%d,%s\n", id, strings.Repeat(string(rune('a'+id%26)), size))
+		}
+	}
+	cmd := command(t, "lookup", "--memory", "48MiB", "--to", "csv", "out", "-")
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader(keys.String()), &stderr
+	out, err := cmd.Output()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "line 1101 of standard input") || string(out) != "id,text\n"+want.String() {
+		t.Errorf("%v, %s: %d bytes, want %d", err, &stderr, len(out), want.Len())
 	}
 }
 
@@ -262,6 +298,7 @@ func TestDividesBatch(t *testing.T) {
 		{damage.New(damage.Checksum, "part", 7, "damaged"), true},
 		{fmt.Errorf("a row: %w", &budget.Error{}), true},
 		{errBatchMemory, true},
+		{fmt.Errorf("line 3: %w", usagef("a key")), true},
 		{syscall.EIO, false},
 		{context.Canceled, false},
 	} {

@@ -2,10 +2,13 @@ package lookup_test
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/lookup"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -28,4 +31,26 @@ func BenchmarkFind(b *testing.B) {
 	}
 	b.ReportMetric(float64(bytes+x.BytesRead())/float64(n), "read-B/op")
 	b.ReportMetric(float64(all.FileBytes)/1e6, "dataset-MB")
+}
+
+// BenchmarkFindAll finds 100,000 rows of 250,000 by keys in random order, all together, and reads
+// two of their columns.
+func BenchmarkFindAll(b *testing.B) {
+	d := newDataset(b, 250_000, manifest.Options{Index: []string{"id"}})
+	ids, _ := rowsOf(b, d, dataset.Query{Columns: []string{"id"}})
+	x := openIndex(b, d, "")
+	var asks []lookup.RangeFunc
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(len(ids))[:100_000] {
+		id, _ := binary.Varint(ids[i])
+		asks = append(asks, exactly(strconv.FormatInt(id, 10)))
+	}
+	for b.Loop() {
+		found, err := x.FindAll(b.Context(), asks)
+		testenv.Must(b, err)
+		if rows, _ := rowsOf(b, d, dataset.Query{Only: found.Only, Columns: []string{"from", "subject"}}); len(rows) != len(asks) {
+			b.Fatalf("%d rows", len(rows))
+		}
+		found.Release()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(asks)), "ns/key")
 }

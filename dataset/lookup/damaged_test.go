@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/rowkey"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/lookup"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/testenv"
@@ -57,10 +58,14 @@ func TestKeysThatLeadElsewhere(t *testing.T) {
 	} {
 		d := newDataset(t, 50, manifest.Options{Index: []string{"id"}})
 		rewriteIndex(t, d, at.task, at.group, at.row)
-		_, err := openIndex(t, d, "").Find(t.Context(), func(*rowkey.Spec) (rowkey.Range, error) { return rowkey.Range{}, nil })
-		var found *damage.Error
-		if !errors.As(err, &found) || !strings.Contains(err.Error(), at.reason) || filepath.Base(filepath.Dir(found.File)) != "id" {
-			t.Errorf("%s: %v", name, err)
+		all := func(*rowkey.Spec) (rowkey.Range, error) { return rowkey.Range{}, nil }
+		_, one := openIndex(t, d, "").Find(t.Context(), all)
+		_, many := openIndex(t, d, "").FindAll(t.Context(), []lookup.RangeFunc{exactly("-1"), all})
+		for _, err := range []error{one, many} {
+			var found *damage.Error
+			if !errors.As(err, &found) || !strings.Contains(err.Error(), at.reason) || filepath.Base(filepath.Dir(found.File)) != "id" {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 }

@@ -40,8 +40,8 @@ type Table struct {
 	limit   int64 // most rows to return, the first rows of the dataset; 0 is no limit
 }
 
-// Limit makes Find return at most rows rows, the first of the dataset. If rows is 0 or less,
-// there is no limit.
+// Limit makes Find return at most rows rows, the first of the dataset, and FindAll the first in
+// its order. If rows is 0 or less, there is no limit.
 func (t *Table) Limit(rows int64) { t.limit = max(rows, 0) }
 
 // outputIndex is the index of one output.
@@ -74,7 +74,7 @@ func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error
 	}
 	t := &Table{fields: fields, memory: memory.NewHeap()}
 	for number := range d.Outputs() {
-		if err := t.add(d, number); err != nil {
+		if err := t.addOutput(d, number); err != nil {
 			t.Close()
 			return nil, err
 		}
@@ -122,8 +122,8 @@ func indexes(r *dataset.Output) []index.Index {
 	return index.IndexesOf(r.IndexFields, r.Index, r.Fingerprint)
 }
 
-// add adds the index of an output if it has one.
-func (t *Table) add(d *dataset.Dataset, number int) error {
+// addOutput adds the index of an output if it has one.
+func (t *Table) addOutput(d *dataset.Dataset, number int) error {
 	output := &d.Outputs()[number]
 	r := &outputIndex{path: output.Path, parts: map[partID]part{}}
 	for _, x := range indexes(output) {
@@ -193,18 +193,43 @@ func (t *Table) Close() {
 	t.memory.Close()
 }
 
-// Rows are rows of a dataset that were found, in the form of dataset.Query.Only. The caller
-// calls Release.
+// Rows are rows of a dataset that were found. The caller calls Release.
 type Rows struct {
-	Only   map[int][]int64
-	Count  int64
-	memory *budget.Heap
+	// Only has each row once, in the form of dataset.Query.Only.
+	Only map[int][]int64
+	// Count is the number of rows that requests found. A row counts for each request that
+	// found it.
+	Count int64
+	// Order has Count elements: for each row of the first request, then of the second, and so
+	// on, the number of that row in Only, counted in the order of the dataset. It is nil after
+	// Find, whose rows are in the order of the dataset.
+	Order []int
+
+	memory   *budget.Heap
+	reserved int64 // bytes
+}
+
+// reserve reserves bytes for a row more.
+func (r *Rows) reserve(bytes int64) error {
+	if err := r.memory.Reserve(bytes); err != nil {
+		return fmt.Errorf("more than %d rows are found: %w", r.Count, err)
+	}
+	r.reserved += bytes
+	r.Count++
+	return nil
+}
+
+// drop releases the memory of rows, each of which has some bytes.
+func (r *Rows) drop(rows, bytes int64) {
+	r.Count -= rows
+	r.reserved -= rows * bytes
+	r.memory.Release(rows * bytes)
 }
 
 // Release releases the memory of the rows, which must not be used after it.
 func (r *Rows) Release() {
-	r.memory.Release(r.Count * positionMemory)
-	r.Only, r.Count = nil, 0
+	r.memory.Release(r.reserved)
+	r.Only, r.Order, r.Count, r.reserved = nil, nil, 0, 0
 }
 
 // trim keeps the first rows of the dataset, up to the limit.
@@ -219,9 +244,7 @@ func (r *Rows) trim(limit int64) {
 		}
 		left -= n
 	}
-	kept := limit - left
-	r.memory.Release((r.Count - kept) * positionMemory)
-	r.Count = kept
+	r.drop(r.Count-(limit-left), positionMemory)
 }
 
 // trimFrom is the least number of found rows at which rows beyond the limit are dropped. They
@@ -253,27 +276,53 @@ const maxOpen = 16
 // the index has a position without a row, the error is a *damage.Error.
 func (t *Table) Find(ctx context.Context, ask RangeFunc) (*Rows, error) {
 	found := &Rows{Only: map[int][]int64{}, memory: t.memory}
-	for _, r := range t.outputs {
+	err := t.eachOutput(func(r *outputIndex) error {
 		keys, err := ask(r.spec)
-		if err == nil {
-			err = r.find(ctx, keys, t, found)
-		}
-		if len(t.outputs) > maxOpen {
-			r.reader.Close()
-		}
 		if err != nil {
-			found.Release()
-			return nil, err
+			return err
 		}
+		return r.find(ctx, keys, func(part int, row int64) error { return t.add(found, part, row) })
+	})
+	if err == nil {
+		if t.limit > 0 && found.Count > t.limit {
+			found.trim(t.limit)
+		}
+		err = t.order(found)
 	}
-	if t.limit > 0 && found.Count > t.limit {
-		found.trim(t.limit)
-	}
-	if err := t.order(found); err != nil {
+	if err != nil {
 		found.Release()
 		return nil, err
 	}
 	return found, nil
+}
+
+// eachOutput calls find for each output until it fails.
+func (t *Table) eachOutput(find func(*outputIndex) error) error {
+	for _, r := range t.outputs {
+		err := find(r)
+		if len(t.outputs) > maxOpen {
+			r.reader.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a row that was found.
+func (t *Table) add(found *Rows, part int, row int64) error {
+	if t.maxRows > 0 && found.Count == t.maxRows {
+		return errTooMany
+	}
+	if err := found.reserve(positionMemory); err != nil {
+		return err
+	}
+	found.Only[part] = append(found.Only[part], row)
+	if t.limit > 0 && found.Count >= trimFrom && found.Count/2 >= t.limit {
+		found.trim(t.limit)
+	}
+	return nil
 }
 
 // order sorts the rows of each part and rejects duplicates.
@@ -283,11 +332,16 @@ func (t *Table) order(found *Rows) error {
 		for i := 1; i < len(rows); i++ {
 			//guard: rejects an index with a row listed twice
 			if rows[i] == rows[i-1] {
-				return t.outputWithPart(number).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
+				return t.twice(number, rows[i])
 			}
 		}
 	}
 	return nil
+}
+
+// twice returns the error about an index with a row listed twice.
+func (t *Table) twice(part int, row int64) error {
+	return t.outputWithPart(part).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", row))
 }
 
 // outputWithPart returns the index of the output that has the part with this number.
@@ -302,25 +356,15 @@ func (t *Table) outputWithPart(number int) *outputIndex {
 	})]
 }
 
-func (r *outputIndex) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
+// find calls visit with the part and the number of each row in a range of keys.
+func (r *outputIndex) find(ctx context.Context, keys rowkey.Range, visit func(part int, row int64) error) error {
 	return r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
 		in, ok := r.parts[partID{p.Task, p.Group}]
 		//guard: rejects a row beyond the part
 		if !ok || int64(p.Row) >= in.rows {
 			return r.damaged(key, fmt.Sprintf("a key leads to row %d of row group %d of task %d, which does not exist", p.Row, p.Group, p.Task))
 		}
-		if t.maxRows > 0 && found.Count == t.maxRows {
-			return errTooMany
-		}
-		if err := found.memory.Reserve(positionMemory); err != nil {
-			return fmt.Errorf("more than %d rows are found: %w", found.Count, err)
-		}
-		found.Count++
-		found.Only[in.number] = append(found.Only[in.number], int64(p.Row))
-		if t.limit > 0 && found.Count >= trimFrom && found.Count/2 >= t.limit {
-			found.trim(t.limit)
-		}
-		return nil
+		return visit(in.number, int64(p.Row))
 	})
 }
 

@@ -189,6 +189,84 @@ func TestFindReadsLittle(t *testing.T) {
 	}
 }
 
+// TestFindAll finds the rows of many requests as Find does for one after another, and reads about
+// the blocks of the index once.
+func TestFindAll(t *testing.T) {
+	d := newDataset(t, 3000, manifest.Options{RowGroupSize: 256 << 10, Index: []string{"id", "folder"}})
+	if len(d.Parts()) < 3 {
+		t.Fatalf("%d parts", len(d.Parts()))
+	}
+	ids, _ := rowsOf(t, d, dataset.Query{Columns: []string{"id"}})
+	random := rand.New(rand.NewPCG(1, 2))
+	var all []lookup.RangeFunc
+	for _, i := range random.Perm(len(ids)) {
+		n, _ := binary.Varint(ids[i])
+		all = append(all, exactly(strconv.FormatInt(n, 10)))
+	}
+	folders := []lookup.RangeFunc{exactly("SPAM"), exactly("ARCHIVE"), exactly("INBOX"), func(s *rowkey.Spec) (rowkey.Range, error) { return s.Between("", "") }, exactly("SPAM")}
+	for name, test := range map[string]struct {
+		index string
+		asks  []lookup.RangeFunc
+		limit int64
+	}{
+		"many ids":         {"id", all[:700], 0},
+		"some ids":         {"id", append(all[:50:50], append(all[20:30:30], exactly("-1"), exactly("-2"))...), 0},
+		"some, limited":    {"id", all[:300], 200},
+		"folders":          {"folder", folders, 0},
+		"folders, limited": {"folder", folders[2:], 5},
+		"all rows, part":   {"folder", folders[3:], 1400},
+	} {
+		one, many := openIndex(t, d, test.index), openIndex(t, d, test.index)
+		var want [][]byte
+		left := test.limit
+		for _, ask := range test.asks {
+			one.Limit(left)
+			rows, _ := find(t, d, one, ask)
+			if want = append(want, rows...); test.limit > 0 {
+				if left -= int64(len(rows)); left == 0 {
+					break
+				}
+			}
+		}
+		many.Limit(test.limit)
+		found, err := many.FindAll(t.Context(), test.asks)
+		testenv.Must(t, err)
+		read, _ := rowsOf(t, d, dataset.Query{Only: found.Only})
+		got := make([][]byte, len(found.Order))
+		for i, n := range found.Order {
+			got[i] = read[n]
+		}
+		if int64(len(got)) != found.Count || !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%s: %d rows, counted %d, want %d", name, len(got), found.Count, len(want))
+		}
+		found.Release()
+		var size int64
+		for _, f := range d.Outputs()[0].Index {
+			size += f.Bytes
+		}
+		if many.BytesRead() > 2*size {
+			t.Errorf("%s: %d bytes read of indexes of %d bytes", name, many.BytesRead(), size)
+		}
+	}
+}
+
+// TestFindAllRefused checks that an error of one request ends the search of all.
+func TestFindAllRefused(t *testing.T) {
+	d := newDataset(t, 50, manifest.Options{Index: []string{"id"}})
+	memory := budget.New(1 << 20)
+	x, err := lookup.Open(d, "", memory)
+	testenv.Must(t, err)
+	wrong := errors.New("a wrong key")
+	found, err := x.FindAll(t.Context(), []lookup.RangeFunc{exactly("1"), func(*rowkey.Spec) (rowkey.Range, error) { return rowkey.Range{}, wrong }})
+	if found != nil || !errors.Is(err, wrong) {
+		t.Errorf("got %v, %v", found, err)
+	}
+	x.Close()
+	if memory.Available() != 1<<20 {
+		t.Errorf("%d bytes are free at the end", memory.Available())
+	}
+}
+
 // TestOpenRefused opens indexes that do not exist, or none of several.
 func TestOpenRefused(t *testing.T) {
 	none := newDataset(t, 10, manifest.Options{})
@@ -209,9 +287,14 @@ func TestFindBounded(t *testing.T) {
 	x, err := lookup.Open(d, "", budget.New(1<<20))
 	testenv.Must(t, err)
 	defer x.Close()
+	all := func(s *rowkey.Spec) (rowkey.Range, error) { return s.Between("", "") }
 	for range 300 { // without Release, 400 rows of 24 bytes each would exceed the memory
-		found, err := x.Find(t.Context(), func(s *rowkey.Spec) (rowkey.Range, error) { return s.Between("", "") })
+		found, err := x.Find(t.Context(), all)
 		if err != nil || found.Count != 400 {
+			t.Fatal(err)
+		}
+		found.Release()
+		if found, err = x.FindAll(t.Context(), []lookup.RangeFunc{all, all}); err != nil || found.Count != 800 {
 			t.Fatal(err)
 		}
 		found.Release()
