@@ -37,11 +37,12 @@ duration.
 Rows are printed in the order of the keys that you give, and rows of one key in
 the order of the dataset. Rows of a range or a prefix are printed in the order
 of the dataset. For a range or a prefix, lookup finds the places of all rows
-before it reads the first row, which takes memory for each row. A key without
-rows prints nothing and is not a failure. If no key has rows, the exit code is
-that of --exit-nothing. --columns, --limit and --to work as in cat. --stats
-prints what was read, including the index. With --json, the JSON object of the
-run is the last line of standard error.`
+before it reads the first row, which takes memory for each row. The rows of
+many keys are read together, and wait in up to a quarter of --memory. A key
+without rows prints nothing and is not a failure. If no key has rows, the exit
+code is that of --exit-nothing. --columns, --limit and --to work as in cat.
+--stats prints what was read, including the index. With --json, the JSON object
+of the run is the last line of standard error.`
 
 const lookupExample = `  rowtocol convert --index id --index folder,id mail.avro mail.columns
   rowtocol lookup mail.columns 17 19
