@@ -77,7 +77,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test test-all commands unit race matrices modules gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers bench-hfile memory mail dist dist-check lint clean
+.PHONY: build sample test test-all commands unit race matrices modules gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-read bench-peers bench-hfile memory mail dist dist-check lint clean
 
 build: bin/rowtocol
 
@@ -232,6 +232,12 @@ bench: build
 memory: build
 	@$(GO) build -C bench -o ../bin/measure/ ./memory
 	@bin/measure/memory -program bin/rowtocol $(MEMORY)
+
+# What commands that read outputs take with one and with two workers, and compared with
+# another build; READ="-base path/to/rowtocol -runs 3".
+bench-read: build
+	@$(GO) build -C bench -o ../bin/measure/ .
+	@bin/measure/bench -program bin/rowtocol -read trevni $(READ)
 
 # The same files converted by other programs; bench/peers/README.md says how.
 bench-peers: build

@@ -6,6 +6,7 @@
 //	bench -only 'mail/|flat400' -runs 9     some of the cases, more often
 //	bench -scale 0.1                        a tenth of the rows
 //	bench -only '^saturation/'              one of the tables after the first
+//	bench -read trevni -base old/rowtocol   commands that read, compared with another build
 //	bench -profile profiles                 also a CPU profile per case and stage
 //
 // Each round measures everything once, so that ratios compare runs within the same seconds.

@@ -25,6 +25,8 @@ type bench struct {
 	only    *regexp.Regexp
 	profile string
 	dir     string
+	read    string // the format that reading is measured of; empty measures conversions
+	base    string // the program to compare with when reading is measured
 
 	explained []string // lines of the table of where time goes
 }
@@ -72,9 +74,11 @@ func main() {
 	flag.StringVar(&b.program, "program", "bin/rowtocol", "the program to measure")
 	flag.IntVar(&b.runs, "runs", 5, "rounds; the tables show medians")
 	flag.Float64Var(&b.scale, "scale", 1, "share of each set's rows")
-	only := flag.String("only", "", "regular expression of the cases to run, such as ^mail/; those of the other tables\nbegin with formats/, cp/, saturation/, workers/ and memory/")
+	only := flag.String("only", "", "regular expression of the cases to run, such as ^mail/; those of the other tables\nbegin with formats/, cp/, saturation/, workers/ and memory/; with -read, such as ^mail/one/json")
 	flag.StringVar(&b.profile, "profile", "", "directory for a CPU profile per case and stage")
 	flag.StringVar(&b.dir, "dir", "", "directory for data, on the disk to measure; 5 GB (default: a temporary one)")
+	flag.StringVar(&b.read, "read", "", "measure commands that read outputs of this `format`, such as trevni or parquet,\ninstead of conversions")
+	flag.StringVar(&b.base, "base", "", "with -read: another build of the `program` to compare with")
 	flag.Parse()
 	if b.only, err = regexp.Compile(*only); err != nil {
 		exit(err)
@@ -94,6 +98,9 @@ func (b *bench) run() (err error) {
 	if b.runs < 1 || b.scale <= 0 {
 		return errors.New("-runs and -scale must be more than 0")
 	}
+	if b.base != "" && b.read == "" {
+		return errors.New("-base needs -read")
+	}
 	if b.dir, err = os.MkdirTemp(b.dir, "rowtocol-bench-"); err != nil {
 		return err
 	}
@@ -105,6 +112,9 @@ func (b *bench) run() (err error) {
 		if err := os.MkdirAll(b.profile, 0o777); err != nil {
 			return err
 		}
+	}
+	if b.read != "" {
+		return b.runReading()
 	}
 	printMachine()
 	head := sync.OnceFunc(printHead)
