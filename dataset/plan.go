@@ -122,7 +122,7 @@ func (p *sectionPlan) project(d *Dataset, paths []string) error {
 	if err != nil {
 		return &queryError{err}
 	}
-	by, err := shred.Resolve(p.files.Schema, m.Schema, shred.AllowChanges)
+	by, err := shred.ResolveProjection(p.files.Schema, m.Schema)
 	if err != nil {
 		return in(p.name, err)
 	}

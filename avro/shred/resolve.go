@@ -81,10 +81,11 @@ type orderedField struct {
 // matcher compiles the resolution of two schemas. Each pair of types is resolved once,
 // however often it occurs.
 type matcher struct {
-	rules    Rules
-	pairs    map[typePair]*action
-	all      []*action // an action comes after the actions of its parts, except in cycles
-	defaults defaults
+	rules      Rules
+	projection bool // the reader's schema is a projection of the writer's
+	pairs      map[typePair]*action
+	all        []*action // an action comes after the actions of its parts, except in cycles
+	defaults   defaults
 }
 
 type typePair struct{ writer, reader *Node }
@@ -109,13 +110,25 @@ func Resolve(writer, reader *Schema, rules Rules) (*Resolution, error) {
 	if writer.Same(reader) {
 		return &Resolution{root: &action{writer: writer.root, exact: true}, differences: reader.Differences(writer)}, nil
 	}
-	m := matcher{rules: rules, pairs: map[typePair]*action{}}
+	return compile(&matcher{rules: rules, pairs: map[typePair]*action{}}, writer, reader)
+}
+
+// ResolveProjection is Resolve for a reader's schema that Mapping.Project made of the writer's.
+// Types and branches match by their places: Project gives the forms of a type different names.
+func ResolveProjection(writer, reader *Schema) (*Resolution, error) {
+	if writer.Same(reader) {
+		return Resolve(writer, reader, AllowChanges)
+	}
+	return compile(&matcher{rules: AllowChanges, pairs: map[typePair]*action{}, projection: true}, writer, reader)
+}
+
+func compile(m *matcher, writer, reader *Schema) (*Resolution, error) {
 	root, mismatch := m.resolve(writer.root, reader.root)
 	if mismatch != nil {
 		return nil, mismatch
 	}
 	m.simplify()
-	r := &Resolution{root: root, rules: rules}
+	r := &Resolution{root: root, rules: m.rules}
 	r.reorders = slices.ContainsFunc(m.all, func(a *action) bool { return a.code == resolveReorder })
 	r.describe("", root, map[*action]bool{})
 	return r, nil
@@ -222,6 +235,7 @@ func (m *matcher) sameKind(a *action, r *Node) *damage.Error {
 	switch w.Kind {
 	case KindFixed, KindEnum, KindRecord:
 		switch {
+		case m.projection:
 		case !sameName(w, r) && w.Kind == KindRecord:
 			return mismatched(w, r, ", which could name it as an alias")
 		case !sameName(w, r) || w.Size != r.Size:
@@ -303,7 +317,7 @@ func (m *matcher) writerUnion(a *action, r *Node) *damage.Error {
 	fit := false
 	var first *damage.Error
 	for i, b := range a.writer.Branches {
-		branch, err := m.resolve(b, r)
+		branch, err := m.branch(b, r, i)
 		a.branches[i] = branch
 		//guard: refuses a changed meaning before any row has the branch
 		if err != nil && errors.Is(err, ErrMeaning) {
@@ -324,17 +338,35 @@ func (m *matcher) writerUnion(a *action, r *Node) *damage.Error {
 	return mismatched(a.writer, r, "")
 }
 
+// branch resolves branch i of the writer's union.
+func (m *matcher) branch(b, r *Node, i int) (*action, *damage.Error) {
+	if !m.projection {
+		return m.resolve(b, r)
+	}
+	a := &action{writer: b}
+	if a.mismatch = m.toBranch(a, r, i); a.mismatch != nil {
+		a.code = resolveMismatch
+	}
+	m.all = append(m.all, a)
+	return a, a.mismatch
+}
+
 // readerUnion resolves a type other than a union to a branch of the reader's union.
 func (m *matcher) readerUnion(a *action, r *Node) *damage.Error {
-	a.index = matchBranch(a.writer, r.Branches)
-	if a.index < 0 {
+	index := matchBranch(a.writer, r.Branches)
+	if index < 0 {
 		return mismatched(a.writer, r, "")
 	}
-	sub, err := m.resolve(a.writer, r.Branches[a.index])
+	return m.toBranch(a, r, index)
+}
+
+// toBranch resolves a type to a branch of the reader's union.
+func (m *matcher) toBranch(a *action, r *Node, index int) *damage.Error {
+	sub, err := m.resolve(a.writer, r.Branches[index])
 	if err != nil {
 		return err
 	}
-	a.code, a.sub, a.literal = resolveIndex, sub, binary.AppendVarint(nil, int64(a.index))
+	a.code, a.index, a.sub, a.literal = resolveIndex, index, sub, binary.AppendVarint(nil, int64(index))
 	return nil
 }
 
