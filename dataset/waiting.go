@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -20,42 +21,37 @@ const (
 // Waiting accounts for the results of one worker that wait for their turn. If there is no memory
 // for more, the worker waits until one is released.
 type Waiting struct {
-	ctx    context.Context
-	memory *budget.Heap
-	free   chan *Buffer  // buffers to be used again
-	freed  chan struct{} // has an element after a release
+	ctx     context.Context
+	workers int
+	memory  *budget.Heap
+	free    chan *Buffer // buffers to be used again
+	buffers int          // number of buffers
 
-	most int64 // most bytes of all results, unless there is a single one
+	most int64 // most bytes of all results, except the first two buffers
 
 	mu   sync.Mutex
 	held int64 // bytes of all results, and of free buffers
-	work int64 // bytes for the work on a result
 }
 
 // newWaiting returns the account of one of several workers.
 func newWaiting(ctx context.Context, pool *budget.Pool, workers int) *Waiting {
 	memory := pool.NewHeap()
 	most := min(memory.Available()/waitingShare/int64(workers), mostWaiting)
-	return &Waiting{ctx: ctx, memory: memory, most: most, free: make(chan *Buffer, mostWaiting/BufferSize), freed: make(chan struct{}, 1)}
+	return &Waiting{ctx: ctx, workers: workers, memory: memory, most: most, free: make(chan *Buffer, mostWaiting/BufferSize)}
 }
 
-// try reserves n bytes, if possible. If no more is held than the buffer that the worker fills, an
-// error of the pool is final.
-func (w *Waiting) try(n int64) (ok bool, err error) {
+// Retries reports whether the rows of a range that are not in its results yet are read again after an
+// error, by a single worker: the error is for lack of memory, and there are several workers. Then
+// pass no result that only the error made necessary.
+func (w *Waiting) Retries(err error) bool { return retries(w.workers, err) }
+
+func retries(workers int, err error) bool { return workers > 1 && errors.As(err, new(*budget.Error)) }
+
+// fits reports whether n bytes more may wait.
+func (w *Waiting) fits(n int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	waits := w.held > BufferSize
-	if waits && w.held+n > w.most {
-		return false, nil
-	}
-	if err := w.memory.Reserve(n); err != nil {
-		if waits {
-			return false, nil
-		}
-		return false, err
-	}
-	w.held += n
-	return true, nil
+	return w.held+n <= w.most
 }
 
 // add reserves n bytes more for a result.
@@ -71,62 +67,29 @@ func (w *Waiting) add(n int64) error {
 
 func (w *Waiting) release(n int64) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	n = min(n, w.held) // 0 once the account is closed
 	w.held -= n
 	w.memory.Release(n)
-	w.mu.Unlock()
-	select {
-	case w.freed <- struct{}{}:
-	default:
-	}
 }
 
-// Reserve reserves n bytes for the work on a result, until release is called. First pass on all
-// buffers, because Reserve waits until they are released.
+// Reserve reserves n bytes that the worker itself needs until it calls release. First pass on all
+// buffers: if there is no memory, Reserve waits for buffers, and frees their memory.
 func (w *Waiting) Reserve(n int64) (release func(), err error) {
 	for {
-		w.dropFree()
-		ok, err := w.tryWork(n)
-		if ok || err != nil {
-			return func() { w.releaseWork(n) }, err
+		if err = w.memory.Reserve(n); err == nil {
+			return func() { w.memory.Release(n) }, nil
+		}
+		if w.buffers == 0 {
+			return nil, err
 		}
 		select {
 		case <-w.free:
+			w.buffers--
 			w.release(BufferSize)
-		case <-w.freed:
 		case <-w.ctx.Done():
 			return nil, w.ctx.Err()
 		}
-	}
-}
-
-// tryWork reserves n bytes, if possible. If no result is held, an error of the pool is final.
-func (w *Waiting) tryWork(n int64) (ok bool, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.memory.Reserve(n); err != nil {
-		if w.held > 0 {
-			return false, nil
-		}
-		return false, err
-	}
-	w.work += n
-	return true, nil
-}
-
-func (w *Waiting) releaseWork(n int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n = min(n, w.work) // 0 once the account is closed
-	w.work -= n
-	w.memory.Release(n)
-}
-
-// dropFree frees the memory of buffers that are not used.
-func (w *Waiting) dropFree() {
-	for len(w.free) > 0 {
-		<-w.free
-		w.release(BufferSize)
 	}
 }
 
@@ -137,27 +100,37 @@ type Buffer struct {
 	more int64 // bytes reserved beyond BufferSize
 }
 
-// Buffer returns an empty buffer.
+// Buffer returns an empty buffer. If there is none yet, it reserves the memory of two, so that a
+// worker that has a buffer and needs another only waits. It does not run out of memory in the middle
+// of a row.
 func (w *Waiting) Buffer() (*Buffer, error) {
-	for {
-		select {
-		case b := <-w.free:
-			return b, nil
-		default:
-		}
-		if ok, err := w.try(BufferSize); err != nil {
+	if w.buffers == 0 {
+		if err := w.add(2 * BufferSize); err != nil {
 			return nil, err
-		} else if ok {
-			return &Buffer{Data: make([]byte, 0, BufferSize), of: w}, nil
 		}
-		select {
-		case b := <-w.free:
-			return b, nil
-		case <-w.freed:
-		case <-w.ctx.Done():
-			return nil, w.ctx.Err()
-		}
+		w.free <- w.newBuffer()
+		return w.newBuffer(), nil
 	}
+	select {
+	case b := <-w.free:
+		return b, nil
+	default:
+	}
+	if w.fits(BufferSize) && w.add(BufferSize) == nil {
+		return w.newBuffer(), nil
+	}
+	select {
+	case b := <-w.free:
+		return b, nil
+	case <-w.ctx.Done():
+		return nil, w.ctx.Err()
+	}
+}
+
+// newBuffer returns a buffer whose memory is reserved.
+func (w *Waiting) newBuffer() *Buffer {
+	w.buffers++
+	return &Buffer{Data: make([]byte, 0, BufferSize), of: w}
 }
 
 // Grow makes sure that n more bytes fit into Data.
@@ -189,6 +162,6 @@ func (b *Buffer) Release() {
 func (w *Waiting) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held, w.work = 0, 0
+	w.held = 0
 	w.memory.Close()
 }
