@@ -2,11 +2,8 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync"
-
-	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // resultsWaiting is the most results of a range that wait for their turn. Their memory is bounded
@@ -212,7 +209,7 @@ func (p *Results[T]) endRange() {
 	case s.err == nil:
 		p.stats.Passed += s.rows.count()
 		s.rows.release()
-	case p.readers > 1 && errors.As(s.err, new(*budget.Error)):
+	case retries(p.readers, s.err):
 		p.readAlone(s)
 	default:
 		p.err = s.err

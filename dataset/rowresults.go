@@ -11,6 +11,7 @@ type Rows struct {
 	*rowReader
 	count  int64 // rows returned since the last result
 	before place // place before the last row
+	after  place // place after the last row, while it is unread
 }
 
 // Next appends the Avro bytes of the next row to dst. It returns io.EOF after the last row of the
@@ -24,16 +25,24 @@ func (r *Rows) Next(dst []byte) ([]byte, error) {
 	return row, err
 }
 
-// Unread says that no result will have the last row, because of an error.
+// Unread says that results do not have the last row until Read is called.
 func (r *Rows) Unread() {
-	r.last = r.before
+	r.last, r.after = r.before, r.last
 	r.count--
+}
+
+// Read says that the next result has the row that was unread.
+func (r *Rows) Read() {
+	r.last = r.after
+	r.count++
 }
 
 // RowResults reads the rows of a plan on its workers. start is called for each worker. The
 // function that it returns is called for each range of rows, makes results of all its rows, and
-// passes them to emit. It passes on errors of Next, but io.EOF, and of emit. For the same rows it
-// must make the same results. Results that hold a Buffer of the worker wait within bounds.
+// passes them to emit. It passes on errors of Next, but io.EOF, and of emit. The same rows must give
+// the same results, even if they are read again: see Waiting.Retries. A row that begins in a result
+// is complete in the results before the next call of Next. Results that hold a Buffer of the worker
+// wait within bounds.
 func RowResults[T any](ctx context.Context, p *Plan, start func(w *Waiting) func(rows *Rows, emit func(T) error) error) *Results[T] {
 	return newResults(ctx, p, func(ctx context.Context, workers int) resultMaker[T] {
 		w := newWaiting(ctx, p.dataset.list.memory, workers)

@@ -48,13 +48,15 @@ type rowEncoder struct {
 	encoder  export.Encoder
 	emit     func(*dataset.Buffer) error
 	buffer   *dataset.Buffer // the buffer that is filled; nil between ranges
+	begun    bool            // the beginning of the row was passed on
 	row      []byte
 }
 
 // fullBuffer is the number of bytes from which a buffer is passed on.
 const fullBuffer = dataset.BufferSize * 3 / 4
 
-// encode encodes the rows of a range. After an error, the rows before it are passed on.
+// encode encodes the rows of a range. After an error, the rows before it are passed on, unless they
+// are read again.
 func (e *rowEncoder) encode(rows *dataset.Rows, emit func(*dataset.Buffer) error) (err error) {
 	e.emit = emit
 	if e.encoder == nil {
@@ -68,7 +70,8 @@ func (e *rowEncoder) encode(rows *dataset.Rows, emit func(*dataset.Buffer) error
 	for err == nil {
 		err = e.next(rows)
 	}
-	if e.buffer == nil {
+	//guard: leaves rows that are read again to whole blocks
+	if e.buffer == nil || e.waiting.Retries(err) {
 		return err
 	}
 	var ended error
@@ -90,14 +93,16 @@ func (e *rowEncoder) next(rows *dataset.Rows) (err error) {
 		return err
 	}
 	if len(e.row) >= largeRow {
+		rows.Unread()
 		free, err := e.room(len(e.row))
 		if err != nil {
-			rows.Unread()
 			return err
 		}
 		defer free()
+		rows.Read()
 	}
-	if e.buffer.Data, err = e.encoder.Append(e.buffer.Data, e.row); err != nil || len(e.buffer.Data) < fullBuffer {
+	e.begun = false
+	if e.buffer.Data, err = e.encoder.Append(e.buffer.Data, e.row); err != nil || len(e.buffer.Data) < fullBuffer && !e.begun {
 		return err
 	}
 	if err := e.pass(); err != nil {
@@ -112,6 +117,9 @@ func (e *rowEncoder) room(n int) (free func(), err error) {
 	need := e.encoder.Memory(n)
 	if need == 0 {
 		return func() {}, nil
+	}
+	if e.buffer.Data, err = e.encoder.End(e.buffer.Data); err != nil {
+		return nil, err
 	}
 	if err := e.pass(); err != nil { // Reserve waits for all buffers
 		return nil, err
@@ -135,6 +143,7 @@ func (e *rowEncoder) pass() error {
 
 // Write implements io.Writer for pieces of long rows.
 func (e *rowEncoder) Write(text []byte) (n int, err error) {
+	e.begun = true
 	for n < len(text) {
 		b, err := e.waiting.Buffer()
 		if err != nil {
