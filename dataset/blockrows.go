@@ -103,7 +103,4 @@ func (a *blockRows) next(ctx context.Context) (err error) {
 	return err
 }
 
-// bytesRead returns 0: the blocks were counted when they were read.
-func (a *blockRows) bytesRead() int64 { return 0 }
-
 func (a *blockRows) close() { a.memory.Close() }

@@ -1,10 +1,6 @@
 package dataset
 
-import (
-	"context"
-
-	"github.com/rowtocol/rowtocol/format"
-)
+import "context"
 
 // rowSource supplies rows to row blocks.
 type rowSource interface {
@@ -14,8 +10,6 @@ type rowSource interface {
 	// fill adds rows to a row block until it is full. It returns io.EOF after the last row.
 	// Rows that were added before an error stay in the block.
 	fill(ctx context.Context, b *rowBlock) error
-	// bytesRead returns the number of stored bytes read since the last call.
-	bytesRead() int64
 	close()
 }
 
@@ -37,8 +31,7 @@ func newChunks(b *rowBlock, first int64, source rowSource, keys []*constant) *ch
 
 // next returns the next rows as a part. It passes over rows before from as far as the source can
 // without decoding them, and reads no row from to on. It returns io.EOF after the last row.
-func (m *chunks) next(ctx context.Context, from, to int64, read *Stats) (*queryPart, error) {
-	defer func() { read.BytesRead += m.source.bytesRead() }()
+func (m *chunks) next(ctx context.Context, from, to int64) (*queryPart, error) {
 	if m.err == nil && from > m.rows {
 		var passed int64
 		passed, m.err = m.source.skip(ctx, from-m.rows)
@@ -52,37 +45,10 @@ func (m *chunks) next(ctx context.Context, from, to int64, read *Stats) (*queryP
 	if m.err = m.source.fill(ctx, b); b.rows == 0 {
 		return nil, m.err
 	}
-	b.finish()
-	p := m.part()
+	p := b.part(m.rows, m.keys)
 	m.rows += b.rows
 	return p, nil
 }
 
-// part returns the row block as a part. It is valid until the next start of the block.
-func (m *chunks) part() *queryPart {
-	b := m.block
-	n := len(b.mapping.Columns)
-	p := &queryPart{
-		OpenPart: &OpenPart{Part: blockPart{rows: b}, name: b.name, end: func() {}, memory: b.memory.NewHeap()},
-		first:    m.rows, rows: b.rows, inFiles: n, keys: m.keys, read: new(Stats), blocks: make([][]format.Block, n), bounded: make([]bool, n),
-	}
-	for i, col := range b.columns {
-		p.blocks[col] = b.table(i)
-	}
-	if b.whole {
-		p.whole = b
-	}
-	return p
-}
-
 // close closes the source.
 func (m *chunks) close() { m.source.close() }
-
-// blockPart is a row block as the Part of a queryPart, which calls only Cursor.
-type blockPart struct {
-	format.ColumnPart // nil
-	rows              *rowBlock
-}
-
-// Cursor implements format.ColumnPart.
-func (p blockPart) Cursor(col int) (format.Cursor, error) { return p.rows.cursor(col) }

@@ -172,7 +172,7 @@ func (r *reader) make(part *Part, first int64, rows rowSource) error {
 // nextMade makes the next in-memory part.
 func (r *reader) nextMade() error {
 	r.closeFile()
-	file, err := r.made.next(r.ctx, r.todo[0].from, r.todo[len(r.todo)-1].to, &r.stats)
+	file, err := r.made.next(r.ctx, r.todo[0].from, r.todo[len(r.todo)-1].to)
 	if err == io.EOF {
 		return r.located(fmt.Errorf("the rows end before row %d: %w", r.todo[0].from, io.ErrUnexpectedEOF))
 	}
@@ -201,7 +201,7 @@ func (r *reader) endMade() error {
 		err = nil
 	case err == nil && r.made.rows == part.Rows:
 		var more *queryPart
-		more, err = r.made.next(r.ctx, 0, math.MaxInt64, &r.stats)
+		more, err = r.made.next(r.ctx, 0, math.MaxInt64)
 		switch {
 		case err == io.EOF:
 			err = nil

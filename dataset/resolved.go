@@ -13,16 +13,16 @@ import (
 type resolvedReader struct {
 	rows    *rowReader
 	mapping *shred.Mapping
-	block   *rowBlock // nil before the first range
-	made    *chunks
-	source  *resolvedRows
-	file    *queryPart
+	row     []byte
+	block   *rowBlock  // nil before the first range
+	file    *queryPart // some rows of the range
+	origins origins    // of these rows
+	places  []place    // place after each of these rows
+	err     error      // error that follows these rows
 }
 
 func newResolvedReader(ctx context.Context, p *Plan, m *shred.Mapping) *resolvedReader {
-	r := &resolvedReader{rows: newRowReader(ctx, p), mapping: m}
-	r.source = &resolvedRows{rows: r.rows}
-	return r
+	return &resolvedReader{rows: newRowReader(ctx, p), mapping: m}
 }
 
 func (r *resolvedReader) begin(rows *rowRange) (moved bool, err error) {
@@ -33,18 +33,45 @@ func (r *resolvedReader) begin(rows *rowRange) (moved bool, err error) {
 	if err := r.block.begin(r.rows.plan.dataset.list.Path); err != nil {
 		return false, err
 	}
-	r.made = newChunks(r.block, 0, r.source, nil)
+	r.err = nil
 	return moved, r.rows.begin(rows)
 }
 
-func (r *resolvedReader) next() (_ []span, err error) {
+func (r *resolvedReader) next() ([]span, error) {
 	r.closeFile()
-	r.source.origins, r.source.places = r.source.origins[:0], r.source.places[:0]
-	if r.file, err = r.made.next(r.rows.ctx, 0, math.MaxInt64, new(Stats)); err != nil {
-		return nil, err
+	if r.err != nil {
+		return nil, r.err
 	}
+	r.origins, r.places = r.origins[:0], r.places[:0]
+	r.block.start(math.MaxInt64)
+	if r.err = r.fill(); r.block.rows == 0 {
+		return nil, r.err
+	}
+	r.file = r.block.part(0, nil)
 	return []span{{0, r.file.rows}}, nil
 }
+
+// fill adds rows to the block until it is full.
+func (r *resolvedReader) fill() (err error) {
+	for !r.block.full() {
+		if r.row, err = r.rows.next(r.row[:0]); err != nil {
+			return err
+		}
+		if _, err = r.block.add(r.row); err != nil {
+			return in(r.block.name, err)
+		}
+		part, row := r.rows.origin()
+		r.origins.add(len(r.places), part, row)
+		r.places = append(r.places, r.rows.last)
+		if cap(r.row) > keptRow && len(r.row) < cap(r.row)/4 {
+			r.row = nil // frees an unusually large one
+		}
+	}
+	return nil
+}
+
+// keptRow is the memory that is always kept for the next row.
+const keptRow = 1 << 20
 
 func (r *resolvedReader) opened() *queryPart { return r.file }
 
@@ -61,11 +88,11 @@ func allColumns(m *shred.Mapping) []int {
 	return numbers
 }
 
-func (r *resolvedReader) at(row int64) place { return r.source.places[row-1] }
+func (r *resolvedReader) at(row int64) place { return r.places[row-1] }
 
 func (r *resolvedReader) note(o *origins, first int, rows span) {
 	for i := rows.from; i < rows.to; i++ {
-		part, row := r.source.origins.of(int(i))
+		part, row := r.origins.of(int(i))
 		o.add(first+int(i-rows.from), part, row)
 	}
 }
@@ -89,40 +116,3 @@ func (r *resolvedReader) closeFile() {
 		r.file = nil
 	}
 }
-
-// resolvedRows are resolved rows of a range. It is a rowSource.
-type resolvedRows struct {
-	rows    *rowReader
-	row     []byte
-	origins origins // of the rows of the last chunk
-	places  []place // place after each row of the last chunk
-}
-
-func (r *resolvedRows) skip(context.Context, int64) (int64, error) { return 0, nil }
-
-func (r *resolvedRows) fill(_ context.Context, b *rowBlock) (err error) {
-	for !b.full() {
-		if r.row, err = r.rows.next(r.row[:0]); err != nil {
-			return err
-		}
-		if _, err = b.add(r.row); err != nil {
-			return in(b.name, err)
-		}
-		part, row := r.rows.origin()
-		r.origins.add(len(r.places), part, row)
-		r.places = append(r.places, r.rows.last)
-		if cap(r.row) > keptRow && len(r.row) < cap(r.row)/4 {
-			r.row = nil // frees an unusually large one
-		}
-	}
-	return nil
-}
-
-// keptRow is the memory that is always kept for the next row.
-const keptRow = 1 << 20
-
-// bytesRead returns 0: the reader of the rows counts them.
-func (r *resolvedRows) bytesRead() int64 { return 0 }
-
-// close does nothing: the owner of the rows closes them.
-func (r *resolvedRows) close() {}

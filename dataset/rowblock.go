@@ -26,7 +26,7 @@ const (
 )
 
 // rowBlock is some rows in memory: whole, or shredded to columns, or both. It is used again for
-// the next rows: start, add until it is full, finish, and then any number of cursors. It
+// the next rows: start, add until it is full, part, and then any number of cursors. It
 // belongs to one goroutine.
 type rowBlock struct {
 	name    string // name of the file, for messages
@@ -203,24 +203,24 @@ func (b *rowBlock) back() {
 	b.empty += b.shredder.EmptyItems() - b.marked.empty
 }
 
-// finish ends the adding of rows. Cursors and tables are valid from finish to start.
-func (b *rowBlock) finish() {
+// part ends the adding of rows, and returns them as a part, which is valid until the next start.
+// first is the number of the first row, and keys are the key columns.
+func (b *rowBlock) part(first int64, keys []*constant) *queryPart {
 	b.bufs.ClearDue()
-	for i := range b.blocks {
-		b.bufs.Cols[i].Finish(b.rows, &b.blocks[i])
+	n := len(b.mapping.Columns)
+	p := &queryPart{
+		OpenPart: &OpenPart{Part: blockPart{rows: b}, name: b.name, end: func() {}, memory: b.memory.NewHeap()},
+		first:    first, rows: b.rows, inFiles: n, keys: keys, read: new(Stats), blocks: make([][]format.Block, n), bounded: make([]bool, n),
 	}
-}
-
-// cursor returns a cursor before the first row of a column of the mapping.
-func (b *rowBlock) cursor(col int) (format.Cursor, error) {
-	i, _ := slices.BinarySearch(b.columns, col)
-	return column.NewCursor(b.chosen, b.blocks, i)
-}
-
-// table returns the block table of a column, which is the one with this number in columns.
-func (b *rowBlock) table(col int) []format.Block {
-	size := int64(len(b.blocks[col].Data))
-	return []format.Block{{Rows: b.rows, RawSize: size, StoredSize: size}}
+	for i, col := range b.columns {
+		b.bufs.Cols[i].Finish(b.rows, &b.blocks[i])
+		size := int64(len(b.blocks[i].Data))
+		p.blocks[col] = []format.Block{{Rows: b.rows, RawSize: size, StoredSize: size}}
+	}
+	if b.whole {
+		p.whole = b
+	}
+	return p
 }
 
 // Take implements column.Memory, for values of unusual size.
@@ -237,3 +237,16 @@ func (b *rowBlock) Give(memory []byte) { b.heap.Release(int64(cap(memory))) }
 
 // close releases the memory.
 func (b *rowBlock) close() { b.heap.Close() }
+
+// blockPart is a row block as the Part of a queryPart, which calls only Cursor.
+type blockPart struct {
+	format.ColumnPart // nil
+	rows              *rowBlock
+}
+
+// Cursor implements format.ColumnPart.
+func (p blockPart) Cursor(col int) (format.Cursor, error) {
+	b := p.rows
+	i, _ := slices.BinarySearch(b.columns, col)
+	return column.NewCursor(b.chosen, b.blocks, i)
+}

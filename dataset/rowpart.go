@@ -67,9 +67,6 @@ func (p *partRows) fill(ctx context.Context, b *rowBlock) error {
 	return nil
 }
 
-// bytesRead returns 0: the part's files count their own reads.
-func (p *partRows) bytesRead() int64 { return 0 }
-
 func (p *partRows) close() {
 	p.rows.Close()
 	p.part.Close()
