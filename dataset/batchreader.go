@@ -49,7 +49,6 @@ type spanReader interface {
 	located(err error) error
 	done() bool
 	takeStats() Stats
-	figures() Stats
 	close()
 }
 

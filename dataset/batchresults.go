@@ -141,5 +141,5 @@ func (m *batchResults[T]) done() bool { return m.batches.reader.done() }
 func (m *batchResults[T]) close() Stats {
 	m.batches.reader.close()
 	m.batches.memory.close()
-	return m.batches.reader.figures()
+	return m.batches.reader.takeStats()
 }

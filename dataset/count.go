@@ -59,7 +59,7 @@ func (c *counter) make(rows *rowRange, emit func(result[int64]) error) error {
 
 func (c *counter) close() Stats {
 	c.reader.close()
-	return c.figures()
+	return c.takeStats()
 }
 
 func (d *Dataset) countAll(ctx context.Context, s Stats) (Stats, error) {

@@ -259,9 +259,6 @@ func (r *reader) takeStats() (since Stats) {
 	return since
 }
 
-// figures returns the figures since the last call of takeStats.
-func (r *reader) figures() Stats { return r.stats }
-
 // close ends the reading of the section.
 func (r *reader) close() {
 	r.closePart()

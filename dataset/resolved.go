@@ -100,7 +100,6 @@ func (r *resolvedReader) note(o *origins, first int, rows span) {
 func (r *resolvedReader) located(err error) error { return in(r.rows.plan.dataset.list.Path, err) }
 func (r *resolvedReader) done() bool              { return r.rows.done() }
 func (r *resolvedReader) takeStats() Stats        { return r.rows.takeStats() }
-func (r *resolvedReader) figures() Stats          { return r.rows.figures() }
 
 func (r *resolvedReader) close() {
 	r.closeFile()

@@ -67,40 +67,40 @@ type resultMaker[T any] interface {
 }
 
 func newResults[T any](ctx context.Context, p *Plan, start func(ctx context.Context, workers int) resultMaker[T]) *Results[T] {
-	m := &Results[T]{plan: p, start: start, readers: p.workers(), ranges: newRanges(p), stats: p.Totals()}
-	m.ctx, m.cancel = context.WithCancel(ctx)
-	m.fewer = sync.NewCond(&m.mu)
-	return m
+	r := &Results[T]{plan: p, start: start, readers: p.workers(), ranges: newRanges(p), stats: p.Totals()}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	r.fewer = sync.NewCond(&r.mu)
+	return r
 }
 
 // run starts the goroutines.
-func (p *Results[T]) run() {
-	ctx, cancel := context.WithCancel(p.ctx)
-	p.slots, p.begun, p.stored = make(chan *slot[T], p.most()+1), 0, 0
+func (r *Results[T]) run() {
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.slots, r.begun, r.stored = make(chan *slot[T], r.most()+1), 0, 0
 	var readers sync.WaitGroup
-	for range p.readers {
-		readers.Go(func() { p.read(ctx) })
+	for range r.readers {
+		readers.Go(func() { r.read(ctx) })
 	}
-	p.stop = func() {
-		p.mu.Lock()
+	r.stop = func() {
+		r.mu.Lock()
 		cancel()
-		p.fewer.Broadcast()
-		p.mu.Unlock()
+		r.fewer.Broadcast()
+		r.mu.Unlock()
 		readers.Wait()
 	}
 }
 
 // read reads ranges until the last one was taken, or until an error.
-func (p *Results[T]) read(ctx context.Context) {
-	m := p.start(ctx, p.readers)
+func (r *Results[T]) read(ctx context.Context) {
+	m := r.start(ctx, r.readers)
 	defer func() {
 		read := m.close()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.ranges.stats = read.dropped().Plus(p.ranges.stats)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ranges.stats = read.dropped().Plus(r.ranges.stats)
 	}()
 	for {
-		s := p.take(ctx)
+		s := r.take(ctx)
 		if s == nil {
 			return
 		}
@@ -113,7 +113,7 @@ func (p *Results[T]) read(ctx context.Context) {
 			}
 		})
 		if s.err == nil && m.done() {
-			p.finish()
+			r.finish()
 		}
 		close(s.results)
 		if s.err != nil {
@@ -123,39 +123,39 @@ func (p *Results[T]) read(ctx context.Context) {
 }
 
 // finish says that no other range has rows.
-func (p *Results[T]) finish() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ranges.err = io.EOF
+func (r *Results[T]) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ranges.err = io.EOF
 }
 
 // most returns the most ranges that are begun and have not ended. A reader that is ahead goes on
 // while another finishes its range.
-func (p *Results[T]) most() int { return 2 * p.readers }
+func (r *Results[T]) most() int { return 2 * r.readers }
 
 // take takes the next range. It waits while too many ranges have not ended, or have too many
 // stored blocks. After the last range, and once ctx has ended, it returns nil.
-func (p *Results[T]) take(ctx context.Context) *slot[T] {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	memory := p.plan.dataset.list.memory
-	for p.begun > 0 && (p.begun >= p.most() || p.stored > memory.Available()/storedShare) && ctx.Err() == nil {
-		p.fewer.Wait()
+func (r *Results[T]) take(ctx context.Context) *slot[T] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	memory := r.plan.dataset.list.memory
+	for r.begun > 0 && (r.begun >= r.most() || r.stored > memory.Available()/storedShare) && ctx.Err() == nil {
+		r.fewer.Wait()
 	}
-	if p.ended || ctx.Err() != nil {
+	if r.ended || ctx.Err() != nil {
 		return nil
 	}
 	s := &slot[T]{results: make(chan result[T], resultsWaiting)}
-	if len(p.again) > 0 {
-		s.rows, p.again = p.again[0], p.again[1:]
+	if len(r.again) > 0 {
+		s.rows, r.again = r.again[0], r.again[1:]
 	} else {
-		s.rows, s.err = p.ranges.next(p.ctx)
+		s.rows, s.err = r.ranges.next(r.ctx)
 	}
-	p.slots <- s
-	p.begun++
-	p.stored += s.rows.stored()
+	r.slots <- s
+	r.begun++
+	r.stored += s.rows.stored()
 	if s.err != nil {
-		p.ended = true
+		r.ended = true
 		close(s.results)
 		return nil
 	}
@@ -163,64 +163,64 @@ func (p *Results[T]) take(ctx context.Context) *slot[T] {
 }
 
 // end says that a range has ended.
-func (p *Results[T]) end(s *slot[T]) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.begun--
-	p.stored -= s.rows.stored()
-	p.fewer.Broadcast()
+func (r *Results[T]) end(s *slot[T]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun--
+	r.stored -= s.rows.stored()
+	r.fewer.Broadcast()
 }
 
 // Next returns the next result, or io.EOF after the last one. After an error, every later call
 // fails. The error is the first in row order, and the results before it were returned.
-func (p *Results[T]) Next() (value T, err error) {
-	if p.stop == nil && p.err == nil {
-		p.run()
+func (r *Results[T]) Next() (value T, err error) {
+	if r.stop == nil && r.err == nil {
+		r.run()
 	}
-	for p.err == nil {
-		if p.head == nil {
+	for r.err == nil {
+		if r.head == nil {
 			select {
-			case p.head = <-p.slots:
-			case <-p.ctx.Done():
-				p.err = p.ctx.Err()
+			case r.head = <-r.slots:
+			case <-r.ctx.Done():
+				r.err = r.ctx.Err()
 			}
 			continue
 		}
 		select {
-		case made, ok := <-p.head.results:
+		case made, ok := <-r.head.results:
 			if ok {
-				p.head.at, p.stats = made.end, made.stats.Plus(p.stats)
+				r.head.at, r.stats = made.end, made.stats.Plus(r.stats)
 				return made.value, nil
 			}
-			p.endRange()
-		case <-p.ctx.Done():
-			p.err = p.ctx.Err()
+			r.endRange()
+		case <-r.ctx.Done():
+			r.err = r.ctx.Err()
 		}
 	}
-	return value, p.err
+	return value, r.err
 }
 
 // endRange ends the range whose results were returned.
-func (p *Results[T]) endRange() {
-	s := p.head
-	p.head = nil
-	p.end(s)
+func (r *Results[T]) endRange() {
+	s := r.head
+	r.head = nil
+	r.end(s)
 	switch {
 	case s.err == nil:
-		p.stats.Passed += s.rows.count()
+		r.stats.Passed += s.rows.count()
 		s.rows.release()
-	case retries(p.readers, s.err):
-		p.readAlone(s)
+	case retries(r.readers, s.err):
+		r.readAlone(s)
 	default:
-		p.err = s.err
+		r.err = s.err
 		s.rows.release()
 	}
 }
 
 // readAlone stops all readers, which frees their memory, and reads the rest with one reader: the
 // rows of a range that were not returned, and all later ranges.
-func (p *Results[T]) readAlone(s *slot[T]) {
-	p.stop()
+func (r *Results[T]) readAlone(s *slot[T]) {
+	r.stop()
 	var again []*rowRange
 	for {
 		if s.rows != nil {
@@ -228,108 +228,47 @@ func (p *Results[T]) readAlone(s *slot[T]) {
 			again = append(again, s.rows)
 		}
 		for made := range s.results {
-			p.stats = made.stats.dropped().Plus(p.stats)
+			r.stats = made.stats.dropped().Plus(r.stats)
 		}
-		if len(p.slots) == 0 {
+		if len(r.slots) == 0 {
 			break
 		}
-		s = <-p.slots
+		s = <-r.slots
 	}
-	p.again, p.readers, p.ended = append(again, p.again...), 1, false
-	p.ranges.retry()
-	p.run()
+	r.again, r.readers, r.ended = append(again, r.again...), 1, false
+	r.ranges.retry()
+	r.run()
 }
 
 // Stats returns what the query has read so far.
-func (p *Results[T]) Stats() Stats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	read := p.ranges.stats.Plus(p.stats)
-	if p.head != nil && p.head.rows != nil {
-		read.Passed += p.head.rows.before(p.head.at)
+func (r *Results[T]) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	read := r.ranges.stats.Plus(r.stats)
+	if r.head != nil && r.head.rows != nil {
+		read.Passed += r.head.rows.before(r.head.at)
 	}
 	return read
 }
 
 // Close ends the reading. It waits for the readers.
-func (p *Results[T]) Close() {
-	p.cancel()
-	if p.stop != nil {
-		p.stop()
+func (r *Results[T]) Close() {
+	r.cancel()
+	if r.stop != nil {
+		r.stop()
 	}
-	if p.err == nil {
-		p.err = errClosed
+	if r.err == nil {
+		r.err = errClosed
 	}
-	p.ranges.close()
-	for _, rows := range p.again {
+	r.ranges.close()
+	for _, rows := range r.again {
 		rows.release()
 	}
-	if p.head != nil {
-		p.head.rows.release()
+	if r.head != nil {
+		r.head.rows.release()
 	}
-	for len(p.slots) > 0 {
-		s := <-p.slots
+	for len(r.slots) > 0 {
+		s := <-r.slots
 		s.rows.release()
 	}
-}
-
-// sequence reads ranges one after another on the caller's goroutine.
-type sequence[R rangeReader] struct {
-	ctx    context.Context
-	ranges *ranges
-	reader R
-	rows   *rowRange
-	passed int64
-}
-
-// rangeReader is a reader of ranges.
-type rangeReader interface {
-	begin(rows *rowRange) error
-	// done reports whether the limit is reached, so that no other range has rows.
-	done() bool
-	reached() place // place after the last row
-	figures() Stats
-	close()
-}
-
-func newSequence[R rangeReader](ctx context.Context, p *Plan, r R) *sequence[R] {
-	return &sequence[R]{ctx: ctx, ranges: newRanges(p), reader: r}
-}
-
-// next moves the reader to the next range. After the last one it returns io.EOF.
-func (s *sequence[R]) next() (err error) {
-	s.endRange()
-	err = io.EOF
-	if !s.reader.done() {
-		s.rows, err = s.ranges.next(s.ctx)
-	}
-	if err != nil {
-		s.reader.close() // columns read ahead are no longer needed
-		return err
-	}
-	return s.reader.begin(s.rows)
-}
-
-func (s *sequence[R]) endRange() {
-	if s.rows != nil {
-		s.passed += s.rows.count()
-		s.rows.release()
-		s.rows = nil
-	}
-}
-
-// stats returns what was read.
-func (s *sequence[R]) stats() Stats {
-	read := s.reader.figures().Plus(s.ranges.stats).Plus(s.ranges.plan.Totals())
-	read.Passed += s.passed
-	if s.rows != nil {
-		read.Passed += s.rows.before(s.reader.reached())
-	}
-	return read
-}
-
-func (s *sequence[R]) close() {
-	s.reader.close()
-	s.endRange()
-	s.ranges.close()
 }

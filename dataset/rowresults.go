@@ -73,7 +73,7 @@ func (m *rowResults[T]) done() bool { return m.rows.done() }
 func (m *rowResults[T]) close() Stats {
 	m.rows.close()
 	m.waiting.close()
-	return m.rows.figures()
+	return m.rows.takeStats()
 }
 
 // rowBatch is consecutive rows.
