@@ -33,7 +33,7 @@ type reader struct {
 	part  int    // index in Listing.Parts of the part of file and made, -1 without a part
 	file  *queryPart
 	block *rowBlock // memory of in-memory parts; nil before the first one of the section
-	made  *chunks   // makes in-memory parts of the part's rows; nil if it stores columns
+	made  *rowParts // makes in-memory parts of the part's rows; nil if it stores columns
 	find  *filter   // finds the matching rows of file; nil without a condition
 	rest  []span    // rows of file that were not returned yet
 }
@@ -126,8 +126,8 @@ func (r *reader) move() error {
 	r.part = p.part
 	var err error
 	if part := &r.plan.dataset.Parts()[p.part]; p.blocks != nil {
-		var rows *blockRows
-		if rows, err = newBlockRows(part.Name, p, r.plan.dataset.list.memory.NewHeap()); err == nil {
+		var rows *avroRows
+		if rows, err = newAvroRows(part.Name, p, r.plan.dataset.list.memory.NewHeap()); err == nil {
 			err = r.make(part, p.first, rows)
 		}
 	} else {
@@ -165,7 +165,7 @@ func (r *reader) make(part *Part, first int64, rows rowSource) error {
 		rows.close()
 		return err
 	}
-	r.made = newChunks(r.block, first, rows, r.plan.dataset.constants(r.section.section, part))
+	r.made = &rowParts{source: rows, block: r.block, keys: r.plan.dataset.constants(r.section.section, part), rows: first}
 	return nil
 }
 
@@ -211,7 +211,7 @@ func (r *reader) endMade() error {
 			err = damage.New(damage.Count, part.Name, -1, "the file has rows after the %d that it states", part.Rows)
 		}
 	}
-	r.made.close()
+	r.made.source.close()
 	r.made = nil
 	return err
 }
@@ -272,7 +272,7 @@ func (r *reader) close() {
 func (r *reader) closePart() {
 	r.closeFile()
 	if r.made != nil {
-		r.made.close()
+		r.made.source.close()
 		r.made = nil
 	}
 	r.part = -1

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// firstChunk and largestChunk are the bytes of rows of the first row block and of the
+	// firstRowBlock and largestRowBlock are the bytes of rows of the first row block and of the
 	// largest later one. The first is small, so that a query of few rows is fast.
-	firstChunk   = 64 << 10
-	largestChunk = 1 << 20
-	// chunkShare is the part of the free memory that the rows of a row block may take.
-	chunkShare = 32
-	// chunkCopies is the approximate number of copies of the rows in memory: values in open
+	firstRowBlock   = 64 << 10
+	largestRowBlock = 1 << 20
+	// rowBlockShare is the part of the free memory that the rows of a row block may take.
+	rowBlockShare = 32
+	// rowBlockCopies is the approximate number of copies of the rows in memory: values in open
 	// blocks, and finished blocks that grew by doubling.
-	chunkCopies = 8
-	// maxChunkRows and maxChunkItems bound rows and list items that take no bytes.
-	maxChunkRows  = 1 << 16
-	maxChunkItems = 1 << 20
+	rowBlockCopies = 8
+	// maxRowBlockRows and maxRowBlockItems bound rows and list items that take no bytes.
+	maxRowBlockRows  = 1 << 16
+	maxRowBlockItems = 1 << 20
 )
 
 // rowBlock is some rows in memory: whole, or shredded to columns, or both. It is used again for
@@ -65,7 +65,7 @@ type rowBlock struct {
 func newRowBlock(m *shred.Mapping, columns []int, whole bool, memory *budget.Pool) *rowBlock {
 	n := len(columns)
 	return &rowBlock{
-		mapping: m, columns: columns, chosen: column.Choose(m.Columns, columns), whole: whole, memory: memory, heap: memory.NewHeap(), size: firstChunk / 2,
+		mapping: m, columns: columns, chosen: column.Choose(m.Columns, columns), whole: whole, memory: memory, heap: memory.NewHeap(), size: firstRowBlock / 2,
 		blocks: make([]column.Block, n), marks: make([]column.Mark, n),
 	}
 }
@@ -76,8 +76,8 @@ func (b *rowBlock) begin(name string) error {
 	if b.bufs != nil {
 		return nil
 	}
-	b.limit = int(max(min(largestChunk, b.memory.Available()/chunkShare), firstChunk))
-	if err := b.heap.Reserve(int64(chunkCopies*b.limit) + int64(len(b.columns))*shred.ColumnMemory); err != nil {
+	b.limit = int(max(min(largestRowBlock, b.memory.Available()/rowBlockShare), firstRowBlock))
+	if err := b.heap.Reserve(int64(rowBlockCopies*b.limit) + int64(len(b.columns))*shred.ColumnMemory); err != nil {
 		return fmt.Errorf("%s: rows of %d columns: %w", name, len(b.mapping.Columns), err)
 	}
 	b.empties()
@@ -101,7 +101,7 @@ func (b *rowBlock) start(most int64) {
 	b.release()
 	b.giveLarge()
 	b.data, b.ends = b.data[:0], b.ends[:0]
-	b.size, b.most, b.rows, b.bytes, b.empty = min(2*b.size, b.limit), min(most, maxChunkRows), 0, 0, b.shredder.EmptyItems()
+	b.size, b.most, b.rows, b.bytes, b.empty = min(2*b.size, b.limit), min(most, maxRowBlockRows), 0, 0, b.shredder.EmptyItems()
 	for i := range b.bufs.Cols {
 		b.bufs.Cols[i].Start(0)
 	}
@@ -118,13 +118,13 @@ func (b *rowBlock) release() {
 		}
 		held += cap(block.Data)
 	}
-	if held > chunkCopies/2*b.limit { // large values in different columns of earlier blocks
+	if held > rowBlockCopies/2*b.limit { // large values in different columns of earlier blocks
 		b.empties()
 	}
 }
 
 func (b *rowBlock) full() bool {
-	return b.rows >= b.most || b.bytes >= b.size || b.shredder.EmptyItems()-b.empty >= maxChunkItems
+	return b.rows >= b.most || b.bytes >= b.size || b.shredder.EmptyItems()-b.empty >= maxRowBlockItems
 }
 
 // add adds the row at the start of data, and returns its size.

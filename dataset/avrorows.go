@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// blockRows are the rows of stored blocks of an Avro file. It is a rowSource.
-type blockRows struct {
+// avroRows are the rows of stored blocks of an Avro file. It is a rowSource.
+type avroRows struct {
 	name    string
 	blocks  []*ocf.Block // blocks that were not decoded yet
 	decoder *ocf.RowDecoder
@@ -24,16 +24,16 @@ type blockRows struct {
 	items int64  // number of items without bytes in earlier rows
 }
 
-func newBlockRows(name string, p *rangePart, memory *budget.Heap) (*blockRows, error) {
+func newAvroRows(name string, p *rangePart, memory *budget.Heap) (*avroRows, error) {
 	d, err := ocf.NewRowDecoder(p.codec, name, format.DefaultMaxBlock, memory)
 	if err != nil {
 		memory.Close()
 		return nil, err
 	}
-	return &blockRows{name: name, blocks: p.blocks, decoder: d, memory: memory}, nil
+	return &avroRows{name: name, blocks: p.blocks, decoder: d, memory: memory}, nil
 }
 
-func (a *blockRows) skip(_ context.Context, most int64) (rows int64, err error) {
+func (a *avroRows) skip(_ context.Context, most int64) (rows int64, err error) {
 	for len(a.blocks) > 0 && a.left == 0 && rows+a.blocks[0].Rows <= most {
 		rows += a.blocks[0].Rows
 		a.blocks = a.blocks[1:]
@@ -41,7 +41,7 @@ func (a *blockRows) skip(_ context.Context, most int64) (rows int64, err error) 
 	return rows, nil
 }
 
-func (a *blockRows) fill(ctx context.Context, b *rowBlock) error {
+func (a *avroRows) fill(ctx context.Context, b *rowBlock) error {
 	items := b.shredder.EmptyItems()
 	defer func() { a.items += b.shredder.EmptyItems() - items }()
 	for !b.full() {
@@ -69,8 +69,8 @@ func (a *blockRows) fill(ctx context.Context, b *rowBlock) error {
 	return nil
 }
 
-// add adds the remaining rows of the block until the chunk is full.
-func (a *blockRows) add(b *rowBlock) error {
+// add adds the remaining rows of the block until the row block is full.
+func (a *avroRows) add(b *rowBlock) error {
 	for a.left > 0 && !b.full() {
 		n, err := b.add(a.rows[a.at:])
 		if err != nil {
@@ -87,7 +87,7 @@ func (a *blockRows) add(b *rowBlock) error {
 }
 
 // next decodes the next block.
-func (a *blockRows) next(ctx context.Context) (err error) {
+func (a *avroRows) next(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -103,4 +103,4 @@ func (a *blockRows) next(ctx context.Context) (err error) {
 	return err
 }
 
-func (a *blockRows) close() { a.memory.Close() }
+func (a *avroRows) close() { a.memory.Close() }

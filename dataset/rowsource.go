@@ -13,9 +13,9 @@ type rowSource interface {
 	close()
 }
 
-// chunks makes in-memory parts of rows, some rows at a time, so that code that reads
+// rowParts makes in-memory parts of rows, some rows at a time, so that code that reads
 // parts can read rows.
-type chunks struct {
+type rowParts struct {
 	source rowSource
 	block  *rowBlock
 	keys   []*constant
@@ -23,15 +23,9 @@ type chunks struct {
 	err    error // error that follows the rows of the last part
 }
 
-// newChunks returns chunks of a source, which it closes after an error. first is the number of
-// the source's first row.
-func newChunks(b *rowBlock, first int64, source rowSource, keys []*constant) *chunks {
-	return &chunks{source: source, block: b, keys: keys, rows: first}
-}
-
 // next returns the next rows as a part. It passes over rows before from as far as the source can
 // without decoding them, and reads no row from to on. It returns io.EOF after the last row.
-func (m *chunks) next(ctx context.Context, from, to int64) (*queryPart, error) {
+func (m *rowParts) next(ctx context.Context, from, to int64) (*queryPart, error) {
 	if m.err == nil && from > m.rows {
 		var passed int64
 		passed, m.err = m.source.skip(ctx, from-m.rows)
@@ -49,6 +43,3 @@ func (m *chunks) next(ctx context.Context, from, to int64) (*queryPart, error) {
 	m.rows += b.rows
 	return p, nil
 }
-
-// close closes the source.
-func (m *chunks) close() { m.source.close() }
