@@ -70,7 +70,7 @@ type batchReader struct {
 func newBatchReader(ctx context.Context, p *Plan, m *shred.Mapping) *batchReader {
 	b := &batchReader{ctx: ctx, plan: p, maxRows: cmp.Or(p.query.BatchRows, defaultBatchRows), batch: Batch{plan: p}}
 	if p.query.Schema == nil {
-		b.spanReader = newReader(ctx, p, false)
+		b.spanReader = newMatchReader(ctx, p, false)
 	} else {
 		b.spanReader = newResolvedReader(ctx, p, m)
 	}

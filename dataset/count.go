@@ -23,7 +23,7 @@ func (d *Dataset) Count(ctx context.Context, q Query) (Stats, error) {
 		s.columns = nil // only the columns of the condition are read
 		s.count()
 	}
-	counts := newResults(ctx, p, func(ctx context.Context, _ int) resultMaker[int64] { return &counter{newReader(ctx, p, false)} })
+	counts := newResults(ctx, p, func(ctx context.Context, _ int) resultMaker[int64] { return &counter{newMatchReader(ctx, p, false)} })
 	defer counts.Close()
 	for err == nil {
 		_, err = counts.Next()
@@ -35,7 +35,7 @@ func (d *Dataset) Count(ctx context.Context, q Query) (Stats, error) {
 }
 
 // counter counts the rows of ranges. It is a resultMaker.
-type counter struct{ *reader }
+type counter struct{ *matchReader }
 
 func (c *counter) make(rows *rowRange, emit func(result[int64]) error) error {
 	if _, err := c.begin(rows); err != nil {
@@ -58,7 +58,7 @@ func (c *counter) make(rows *rowRange, emit func(result[int64]) error) error {
 }
 
 func (c *counter) close() Stats {
-	c.reader.close()
+	c.matchReader.close()
 	return c.takeStats()
 }
 

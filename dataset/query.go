@@ -29,9 +29,8 @@ type Query struct {
 	// Copies is the number of copies of each batch that the caller makes. Memory for them
 	// is reserved. Scan ignores it.
 	Copies int
-	// Workers is the number of goroutines that read rows. The rows and their order do not
-	// depend on it, the sizes of batches do not either. With 0 or 1, the caller's goroutine
-	// reads.
+	// Workers is the number of goroutines that read rows. The rows, their order and the sizes
+	// of batches do not depend on it. With 0 or 1, the caller's goroutine reads.
 	Workers int
 }
 

@@ -39,7 +39,7 @@ type rowRange struct {
 type rangePart struct {
 	part  int // index in Listing.Parts
 	spans []span
-	from  int64 // first row of the dataset for which the spans stand
+	from  int64 // first row of the part from which the spans were chosen
 	rows  int64 // number of these rows
 	// blocks are the stored blocks of an Avro file that have the rows, first is the number of
 	// their first row, and codec is their codec. Of other files, blocks is nil.
@@ -62,7 +62,7 @@ func (r *rowRange) resume(at place) {
 	}
 }
 
-// count returns the number of rows of the dataset for which the range stands.
+// count returns the number of rows from which those of the range were chosen.
 func (r *rowRange) count() (rows int64) {
 	for i := range r.parts {
 		rows += r.parts[i].rows
@@ -70,7 +70,7 @@ func (r *rowRange) count() (rows int64) {
 	return rows
 }
 
-// before returns the number of rows of the dataset before a place in the range.
+// before returns how many rows of count are before a place in the range.
 func (r *rowRange) before(at place) (rows int64) {
 	for i := range r.parts[:at.part] {
 		rows += r.parts[i].rows

@@ -12,7 +12,7 @@ import (
 
 // rowReader reads the rows of ranges one by one. It belongs to one goroutine.
 type rowReader struct {
-	*reader
+	*matchReader
 	memory   *budget.Heap    // memory of rows and columns
 	reserved int64           // bytes reserved for columns
 	resolver *shred.Resolver // nil if rows are not resolved
@@ -43,13 +43,13 @@ const (
 const maxRow = 1 << 30
 
 func newRowReader(ctx context.Context, p *Plan) *rowReader {
-	return &rowReader{reader: newReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap()}
+	return &rowReader{matchReader: newMatchReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap()}
 }
 
 // begin starts with a range.
 func (s *rowReader) begin(rows *rowRange) error {
 	s.found, s.count, s.last = nil, 0, place{}
-	moved, err := s.reader.begin(rows)
+	moved, err := s.matchReader.begin(rows)
 	if err != nil || !moved {
 		return err
 	}
@@ -68,7 +68,7 @@ func newResolver(by *shred.Resolution) *shred.Resolver {
 
 // close ends the reading.
 func (s *rowReader) close() {
-	s.reader.close()
+	s.matchReader.close()
 	s.memory.Close()
 }
 
@@ -206,7 +206,7 @@ func (s *rowReader) grow(dst []byte, n int, reserved *int64) ([]byte, error) {
 // advance moves to the next rows that match.
 func (s *rowReader) advance() (err error) {
 	for len(s.found) == 0 {
-		if s.found, err = s.reader.next(); err != nil {
+		if s.found, err = s.matchReader.next(); err != nil {
 			return err
 		}
 	}
@@ -286,5 +286,5 @@ func (s *rowReader) located(err error) error {
 	if errors.As(err, &d) && d.Row < 0 {
 		d.Row = s.file.first + s.end - s.count
 	}
-	return s.reader.located(err)
+	return s.matchReader.located(err)
 }

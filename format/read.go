@@ -46,7 +46,8 @@ type File interface {
 	ReadBlock(p []byte, col int, off, end int64) (int, error)
 }
 
-// Part is an open row group, or a file of several, whose rows follow each other. It may be used concurrently; each of its cursors and
+// Part is an open row group, or a file of several, whose rows follow each other. It may be
+// used concurrently; each of its cursors and
 // readers belongs to one goroutine. Errors of its methods are *damage.Error, or wrap an
 // error of the files' reader. Its results must not be changed.
 type Part interface {

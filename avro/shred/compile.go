@@ -50,7 +50,7 @@ type op struct {
 	// value share buf. null is the index of null.
 	optional bool
 	null     uint8
-	alike    uint8          // for pass: how many optional ops, from this one on, have the same null
+	sameNull uint8          // for pass: how many optional ops, from this one on, have the same null
 	n        uint32         // a shift, a size, a number of symbols or an index: see opcode
 	buf      *column.Buffer // column of the values, or of the lengths of an array, map or nullable
 	more     *details

@@ -73,7 +73,7 @@ func (c *compiler) appendPass(ops []op, s *step, name string) []op {
 		d.items = c.appendPass(d.items, s.items, itemPath(s.node))
 		return append(ops, op{code: opCounted, more: d})
 	case s.node.Kind == KindUnion:
-		return appendAlike(ops, c.passUnion(s, name))
+		return appendUnion(ops, c.passUnion(s, name))
 	}
 	o := c.simple(s, name)
 	o.more.node = s.node
@@ -117,13 +117,13 @@ func appendJoined(ops []op, o op) []op {
 // nulls is how many nulls pass compares at once.
 const nulls = 8
 
-// appendAlike appends the op of a union, and counts the op for up to nulls-1 ops before it.
-func appendAlike(ops []op, o op) []op {
-	if o.alike = 1; !o.optional {
+// appendUnion appends the op of a union, and counts the op for up to nulls-1 ops before it.
+func appendUnion(ops []op, o op) []op {
+	if o.sameNull = 1; !o.optional {
 		return append(ops, o)
 	}
-	for i := len(ops) - 1; i >= 0 && ops[i].optional && ops[i].null == o.null && ops[i].alike < nulls; i-- {
-		ops[i].alike++
+	for i := len(ops) - 1; i >= 0 && ops[i].optional && ops[i].null == o.null && ops[i].sameNull < nulls; i-- {
+		ops[i].sameNull++
 	}
 	return append(ops, o)
 }
@@ -163,7 +163,7 @@ func (s *Shredder) pass(ops []op, p, n int) int {
 				continue
 			}
 			if o.optional {
-				if o.alike == nulls && binary.LittleEndian.Uint64(b[p:]) == uint64(2*o.null)*ones {
+				if o.sameNull == nulls && binary.LittleEndian.Uint64(b[p:]) == uint64(2*o.null)*ones {
 					p += nulls
 					i += nulls - 1
 					continue

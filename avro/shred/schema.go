@@ -162,7 +162,7 @@ func ParseSchema(text string) (*Schema, error) {
 }
 
 // schemas has the schemas that are in use, by their texts. All files of a dataset have the same
-// text, and to parse it takes as long as to read a column of thousands of rows.
+// text, and parsing it takes as long as reading a column of thousands of rows.
 var schemas intern.Values[string, Schema]
 
 func parseSchema(text string) (*Schema, error) {

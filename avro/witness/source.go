@@ -85,7 +85,7 @@ type source interface {
 }
 
 // container reads blocks through goavro's container reader. Its errors do not wrap their
-// causes, because goavro turns causes into text. After an error it is of no use.
+// causes, because goavro turns causes into text. After an error it cannot be used.
 type container struct {
 	stream *bytes.Reader // what the container reader has not read yet
 	reader *goavro.OCFReader

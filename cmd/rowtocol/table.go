@@ -44,9 +44,8 @@ const (
 
 // print writes the table. If the table is wider than width, print shortens the cells of the
 // flexible column, and leaves out the spared columns, and then columns from the right. An empty
-// column takes no room. It cuts
-// the middle out of cells, because both ends of a column's path tell it from other columns. A
-// width of 0 is no limit.
+// column takes no room. It cuts the middle out of cells, because both ends of a column's path
+// tell it from other columns. A width of 0 is no limit.
 func (t *table) print(w *bufio.Writer, flexible, width int) {
 	widths, shown := t.fit(flexible, width)
 	var line strings.Builder

@@ -128,7 +128,7 @@ func (s *search) order() error {
 	for i := 1; i < len(s.places); i++ {
 		//guard: rejects an index with a row listed twice, for one of several requests
 		if s.places[i] == s.places[i-1] {
-			return s.table.twice(s.places[i].part, s.places[i].row)
+			return s.table.listedTwice(s.places[i].part, s.places[i].row)
 		}
 	}
 	if limit := s.table.limit; limit > 0 && limit < s.found.Count {

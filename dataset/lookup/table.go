@@ -332,15 +332,15 @@ func (t *Table) order(found *Rows) error {
 		for i := 1; i < len(rows); i++ {
 			//guard: rejects an index with a row listed twice
 			if rows[i] == rows[i-1] {
-				return t.twice(number, rows[i])
+				return t.listedTwice(number, rows[i])
 			}
 		}
 	}
 	return nil
 }
 
-// twice returns the error about an index with a row listed twice.
-func (t *Table) twice(part int, row int64) error {
+// listedTwice returns the error about an index with a row listed twice.
+func (t *Table) listedTwice(part int, row int64) error {
 	return t.outputWithPart(part).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", row))
 }
 

@@ -16,7 +16,8 @@ type Values[K comparable, V any] struct {
 	last  *V
 }
 
-// Get returns the value for a key. If there is none, it returns that of create, or its error. The value must be immutable, and the key must not refer to it.
+// Get returns the value for a key. If there is none, it returns that of create, or its error. The
+// value must be immutable, and the key must not refer to it.
 func (s *Values[K, V]) Get(key K, create func() (*V, error)) (*V, error) {
 	if v := s.find(key); v != nil {
 		return v, nil

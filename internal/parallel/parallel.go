@@ -52,7 +52,7 @@ type calls struct {
 	cancel  context.CancelFunc
 	n       int
 	fn      func(ctx context.Context, i int) error
-	running sync.WaitGroup // workers besides the calling goroutine
+	running sync.WaitGroup // workers other than the calling goroutine
 
 	mu       sync.Mutex // guards the fields below
 	next     int

@@ -14,9 +14,9 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// reader reads ranges, one after another, and finds their rows that match. If ranges follow each
-// other in a part, the part stays open between them. A reader belongs to one goroutine.
-type reader struct {
+// matchReader reads ranges, one after another, and finds their rows that match. If ranges follow each
+// other in a part, the part stays open between them. It belongs to one goroutine.
+type matchReader struct {
 	ctx     context.Context
 	plan    *Plan
 	whole   bool  // rows that are stored whole are returned whole
@@ -38,8 +38,8 @@ type reader struct {
 	rest  []span    // rows of file that were not returned yet
 }
 
-func newReader(ctx context.Context, p *Plan, whole bool) *reader {
-	r := &reader{ctx: ctx, plan: p, whole: whole, number: -1, part: -1, left: math.MaxInt64}
+func newMatchReader(ctx context.Context, p *Plan, whole bool) *matchReader {
+	r := &matchReader{ctx: ctx, plan: p, whole: whole, number: -1, part: -1, left: math.MaxInt64}
 	if p.query.Where != "" {
 		r.skip, r.left = p.query.Offset, p.limit()
 	}
@@ -48,7 +48,7 @@ func newReader(ctx context.Context, p *Plan, whole bool) *reader {
 
 // begin starts with a range. It reports whether the range is of another section than the one
 // before.
-func (r *reader) begin(rows *rowRange) (moved bool, err error) {
+func (r *matchReader) begin(rows *rowRange) (moved bool, err error) {
 	r.rows, r.index, r.todo, r.rest = rows, -1, nil, nil
 	if rows.section == r.number {
 		return false, nil
@@ -63,11 +63,11 @@ func (r *reader) begin(rows *rowRange) (moved bool, err error) {
 }
 
 // done reports whether the limit of a query with a condition is reached.
-func (r *reader) done() bool { return r.left == 0 }
+func (r *matchReader) done() bool { return r.left == 0 }
 
 // next returns the next matching rows, at least one. All of them are in r.file. It returns
 // io.EOF after the last row of the range. The caller may change the spans until the next call.
-func (r *reader) next() ([]span, error) {
+func (r *matchReader) next() ([]span, error) {
 	for r.left > 0 {
 		if err := r.ctx.Err(); err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (r *reader) next() ([]span, error) {
 
 // move moves to the next rows of the range: the next in-memory part, or the next part. It returns
 // io.EOF after the last part.
-func (r *reader) move() error {
+func (r *matchReader) move() error {
 	if len(r.todo) > 0 && r.made != nil {
 		return r.nextMade()
 	}
@@ -120,7 +120,7 @@ func (r *reader) move() error {
 	p := &r.rows.parts[r.index]
 	r.todo = slices.Clone(p.spans) // the range may be read again
 	if p.blocks == nil && p.part == r.part && r.file != nil && r.made == nil {
-		return r.look()
+		return r.examineAll()
 	}
 	r.closePart()
 	r.part = p.part
@@ -137,7 +137,7 @@ func (r *reader) move() error {
 }
 
 // open opens a part.
-func (r *reader) open(part *Part) (err error) {
+func (r *matchReader) open(part *Part) (err error) {
 	d := r.plan.dataset
 	if r.file, err = d.openPart(r.ctx, r.section.section, r.part, r.section.inFiles > 0, &r.stats); err != nil {
 		return err
@@ -153,11 +153,11 @@ func (r *reader) open(part *Part) (err error) {
 		return r.make(part, 0, &partRows{part: opened, rows: rows})
 	}
 	r.file.prepare(r.section.reread, r.section.inFiles)
-	return r.look()
+	return r.examineAll()
 }
 
 // make starts to make in-memory parts of rows. first is the number of the first row.
-func (r *reader) make(part *Part, first int64, rows rowSource) error {
+func (r *matchReader) make(part *Part, first int64, rows rowSource) error {
 	if r.block == nil {
 		r.block = newRowBlock(r.section.files, r.section.wholeColumns(!r.whole), r.whole, r.plan.dataset.list.memory)
 	}
@@ -170,7 +170,7 @@ func (r *reader) make(part *Part, first int64, rows rowSource) error {
 }
 
 // nextMade makes the next in-memory part.
-func (r *reader) nextMade() error {
+func (r *matchReader) nextMade() error {
 	r.closeFile()
 	file, err := r.made.next(r.ctx, r.todo[0].from, r.todo[len(r.todo)-1].to)
 	if err == io.EOF {
@@ -187,12 +187,12 @@ func (r *reader) nextMade() error {
 		here[i].from -= file.first
 		here[i].to -= file.first
 	}
-	return r.lookAt(here)
+	return r.examine(here)
 }
 
 // endMade ends the in-memory parts. If all rows of the part were read, it checks that there are
 // no more.
-func (r *reader) endMade() error {
+func (r *matchReader) endMade() error {
 	part := &r.plan.dataset.Parts()[r.part]
 	r.closeFile()
 	err := r.made.err
@@ -216,15 +216,15 @@ func (r *reader) endMade() error {
 	return err
 }
 
-// look starts with the rows of the open part that the range has.
-func (r *reader) look() error {
+// examineAll starts with all rows of the range in the file.
+func (r *matchReader) examineAll() error {
 	spans := r.todo
 	r.todo = nil
-	return r.lookAt(spans)
+	return r.examine(spans)
 }
 
-// lookAt starts with rows of the file.
-func (r *reader) lookAt(spans []span) (err error) {
+// examine starts with rows of the file.
+func (r *matchReader) examine(spans []span) (err error) {
 	r.rest = spans
 	if r.where == nil || len(spans) == 0 {
 		return nil
@@ -239,28 +239,30 @@ func (r *reader) lookAt(spans []span) (err error) {
 }
 
 // opened returns the part that has the rows that next returned last.
-func (r *reader) opened() *queryPart { return r.file }
+func (r *matchReader) opened() *queryPart { return r.file }
 
 // at returns the place before a row of the file.
-func (r *reader) at(row int64) place { return place{r.index, r.file.first + row} }
+func (r *matchReader) at(row int64) place { return place{r.index, r.file.first + row} }
 
 // note adds the origin of rows of the file to the origins of a batch. first is the number of the
 // first of these rows in the batch.
-func (r *reader) note(o *origins, first int, rows span) { o.add(first, r.part, r.file.first+rows.from) }
+func (r *matchReader) note(o *origins, first int, rows span) {
+	o.add(first, r.part, r.file.first+rows.from)
+}
 
 // chosen returns the columns of the section, and the numbers of those that the query reads.
-func (r *reader) chosen() (all []column.Column, numbers []int) {
+func (r *matchReader) chosen() (all []column.Column, numbers []int) {
 	return r.section.section.mapping.Columns, r.section.columns
 }
 
 // takeStats returns the figures since the last call.
-func (r *reader) takeStats() (since Stats) {
+func (r *matchReader) takeStats() (since Stats) {
 	since, r.stats = r.stats, Stats{}
 	return since
 }
 
 // close ends the reading of the section.
-func (r *reader) close() {
+func (r *matchReader) close() {
 	r.closePart()
 	if r.block != nil {
 		r.block.close()
@@ -269,7 +271,7 @@ func (r *reader) close() {
 }
 
 // closePart closes the part.
-func (r *reader) closePart() {
+func (r *matchReader) closePart() {
 	r.closeFile()
 	if r.made != nil {
 		r.made.source.close()
@@ -279,7 +281,7 @@ func (r *reader) closePart() {
 }
 
 // closeFile closes the file.
-func (r *reader) closeFile() {
+func (r *matchReader) closeFile() {
 	r.find, r.rest = nil, nil
 	if r.file != nil {
 		r.file.Close()
@@ -288,4 +290,4 @@ func (r *reader) closeFile() {
 }
 
 // located adds the file to an error.
-func (r *reader) located(err error) error { return in(r.plan.dataset.Parts()[r.part].Name, err) }
+func (r *matchReader) located(err error) error { return in(r.plan.dataset.Parts()[r.part].Name, err) }
