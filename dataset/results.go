@@ -16,7 +16,8 @@ const storedShare = 8
 // Results are what several goroutines make of ranges of rows, merged in row order. The reading
 // starts with the first call of Next. A range that is read before its turn keeps at most some
 // results and then waits. If memory is too short for several readers, the rest is read by one.
-// Results belong to one goroutine.
+// A result that Next does not return is released, if it has a method Release. Results belong to
+// one goroutine.
 type Results[T any] struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -227,9 +228,7 @@ func (r *Results[T]) readAlone(s *slot[T]) {
 			s.rows.resume(s.at)
 			again = append(again, s.rows)
 		}
-		for made := range s.results {
-			r.stats = made.stats.dropped().Plus(r.stats)
-		}
+		r.drop(s)
 		if len(r.slots) == 0 {
 			break
 		}
@@ -238,6 +237,16 @@ func (r *Results[T]) readAlone(s *slot[T]) {
 	r.again, r.readers, r.ended = append(again, r.again...), 1, false
 	r.ranges.retry()
 	r.run()
+}
+
+// drop releases the results of a range that were not returned. Its reader has stopped.
+func (r *Results[T]) drop(s *slot[T]) {
+	for made := range s.results {
+		r.stats = made.stats.dropped().Plus(r.stats)
+		if value, ok := any(made.value).(interface{ Release() }); ok {
+			value.Release()
+		}
+	}
 }
 
 // Stats returns what the query has read so far.
@@ -265,10 +274,12 @@ func (r *Results[T]) Close() {
 		rows.release()
 	}
 	if r.head != nil {
+		r.drop(r.head)
 		r.head.rows.release()
 	}
 	for len(r.slots) > 0 {
 		s := <-r.slots
+		r.drop(s)
 		s.rows.release()
 	}
 }

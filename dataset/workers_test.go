@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
@@ -258,4 +259,55 @@ func TestWorkersStop(t *testing.T) {
 			}
 		}
 	})
+}
+
+// counted is a result. live is the number of results that were not released.
+type counted struct{ live *atomic.Int64 }
+
+func (c counted) Release() { c.live.Add(-1) }
+
+// Results that are not returned, because one worker reads their rows again or because of Close, are
+// released.
+func TestDroppedResultsAreReleased(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "mail.avro")
+	writeAvro(t, name, mailgen.Schema, mails(3, 3000))
+	p, err := openIn(t, name, nil).Plan(dataset.Query{Limit: -1, Workers: 2})
+	testenv.Must(t, err)
+	for _, short := range []error{new(budget.Error), nil} {
+		var live, ranges atomic.Int64
+		third := make(chan struct{}) // a third range has a result
+		r := dataset.RowResults(t.Context(), p, func(w *dataset.Waiting) func(*dataset.Rows, func(counted) error) error {
+			return func(rows *dataset.Rows, emit func(counted) error) (err error) {
+				number := ranges.Add(1)
+				for err == nil {
+					_, err = rows.Next(nil)
+				}
+				if number == 1 {
+					if <-third; short != nil {
+						return short
+					}
+				}
+				if err == io.EOF {
+					live.Add(1)
+					if err = emit(counted{&live}); err != nil {
+						live.Add(-1)
+					}
+				}
+				if number == 3 {
+					close(third)
+				}
+				return err
+			}
+		})
+		returned := int64(0)
+		for err = nil; err == nil && (short != nil || returned == 0); {
+			if _, err = r.Next(); err == nil {
+				returned++
+			}
+		}
+		r.Close()
+		if n := live.Load(); n != returned || err != nil && err != io.EOF {
+			t.Errorf("%d results are in use, but %d were returned: %v", n, returned, err)
+		}
+	}
 }

@@ -97,11 +97,13 @@ func collectRange(columns []column.Column, heap *budget.Heap, b *dataset.RangeBa
 			err = f.add(b.Vector)
 		}
 	}
-	if !errors.Is(err, io.EOF) {
-		f.release()
-		return err
+	if errors.Is(err, io.EOF) {
+		err = emit(f)
 	}
-	return emit(f)
+	if err != nil {
+		f.Release()
+	}
+	return err
 }
 
 // figures collects the figures of columns.
@@ -130,8 +132,8 @@ func (f *figures) reserve(n int64) error {
 	return nil
 }
 
-// release frees the memory.
-func (f *figures) release() {
+// Release frees the memory.
+func (f *figures) Release() {
 	f.heap.Release(f.held)
 	f.held = 0
 }
@@ -162,7 +164,7 @@ func (f *figures) grow(c *collector, before int64) error {
 
 // merge adds the figures of later rows, whose memory it frees.
 func (f *figures) merge(later *figures) error {
-	defer later.release()
+	defer later.Release()
 	for i := range f.columns {
 		c := &f.columns[i]
 		before := c.values
