@@ -2,8 +2,11 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
+
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // resultsWaiting is the most results of a range that wait for their turn. Their memory is bounded
@@ -204,42 +207,54 @@ func (r *Results[T]) Next() (value T, err error) {
 // endRange ends the range whose results were returned.
 func (r *Results[T]) endRange() {
 	s := r.head
+	if errors.As(s.err, new(*budget.Error)) && r.Alone() {
+		return
+	}
 	r.head = nil
 	r.end(s)
-	switch {
-	case s.err == nil:
+	if r.err = s.err; r.err == nil {
 		r.stats.Passed += s.rows.count()
-		s.rows.release()
-	case retries(r.readers, s.err):
-		r.readAlone(s)
-	default:
-		r.err = s.err
-		s.rows.release()
 	}
+	s.rows.release()
 }
 
-// readAlone stops all readers, which frees their memory, and reads the rest with one reader: the
-// rows of a range that were not returned, and all later ranges.
-func (r *Results[T]) readAlone(s *slot[T]) {
+// Alone reads the rest with one reader, which frees the memory of others: the rows of begun ranges
+// that were not returned, and all later ranges. It reports whether there were several readers. Next
+// must have been called.
+func (r *Results[T]) Alone() bool {
+	if r.readers == 1 {
+		return false
+	}
 	r.stop()
 	var again []*rowRange
-	for {
+	for _, s := range r.unread() {
 		if s.rows != nil {
 			s.rows.resume(s.at)
 			again = append(again, s.rows)
 		}
-		r.drop(s)
-		if len(r.slots) == 0 {
-			break
-		}
-		s = <-r.slots
 	}
 	r.again, r.readers, r.ended = append(again, r.again...), 1, false
 	r.ranges.retry()
 	r.run()
+	return true
 }
 
-// drop releases the results of a range that were not returned. Its reader has stopped.
+// unread returns the ranges whose results were not all returned, without these results. All readers
+// have stopped.
+func (r *Results[T]) unread() (slots []*slot[T]) {
+	if r.head != nil {
+		slots, r.head = append(slots, r.head), nil
+	}
+	for len(r.slots) > 0 {
+		slots = append(slots, <-r.slots)
+	}
+	for _, s := range slots {
+		r.drop(s)
+	}
+	return slots
+}
+
+// drop releases the results of a range that were not returned.
 func (r *Results[T]) drop(s *slot[T]) {
 	for made := range s.results {
 		r.stats = made.stats.dropped().Plus(r.stats)
@@ -273,13 +288,7 @@ func (r *Results[T]) Close() {
 	for _, rows := range r.again {
 		rows.release()
 	}
-	if r.head != nil {
-		r.drop(r.head)
-		r.head.rows.release()
-	}
-	for len(r.slots) > 0 {
-		s := <-r.slots
-		r.drop(s)
+	for _, s := range r.unread() {
 		s.rows.release()
 	}
 }

@@ -43,9 +43,7 @@ func newWaiting(ctx context.Context, pool *budget.Pool, workers int) *Waiting {
 // Retries reports whether the rows of a range that are not in its results yet are read again after an
 // error, by a single worker: the error is for lack of memory, and there are several workers. Then
 // pass no result that only the error made necessary.
-func (w *Waiting) Retries(err error) bool { return retries(w.workers, err) }
-
-func retries(workers int, err error) bool { return workers > 1 && errors.As(err, new(*budget.Error)) }
+func (w *Waiting) Retries(err error) bool { return w.workers > 1 && errors.As(err, new(*budget.Error)) }
 
 // fits reports whether n bytes more may wait.
 func (w *Waiting) fits(n int64) bool {

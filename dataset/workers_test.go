@@ -22,7 +22,7 @@ import (
 )
 
 // readAs reads the rows of a query in one of three ways, and returns them with the error that ended
-// them.
+// them. In the way "alone", one worker reads all but the first rows.
 func readAs(t *testing.T, way string, d *dataset.Dataset, q dataset.Query) (rows [][]byte, err error) {
 	t.Helper()
 	if way == "scan" {
@@ -67,6 +67,9 @@ func readAs(t *testing.T, way string, d *dataset.Dataset, q dataset.Query) (rows
 		}
 		rows = append(rows, bytes.Clone(b.Data))
 		b.Release()
+		if way == "alone" && len(rows) == 50 && r.Alone() && r.Alone() {
+			t.Error("several workers read after Alone")
+		}
 	}
 }
 
@@ -110,7 +113,7 @@ func TestWorkers(t *testing.T) {
 			_, batched, err := batches(t, d, q)
 			testenv.Must(t, err)
 			q.Workers = 3
-			for _, way := range []string{"scan", "results"} {
+			for _, way := range []string{"scan", "results", "alone"} {
 				if rows, err := readAs(t, way, d, q); err != io.EOF || !slices.EqualFunc(rows, one, bytes.Equal) {
 					t.Errorf("%s: %+v: %d rows, want %d, %v", way, q, len(rows), len(one), err)
 				}

@@ -75,6 +75,12 @@ func Collect(ctx context.Context, p *dataset.Plan, memory *budget.Pool, progress
 			return total.result(), r.Stats(), nil
 		}
 		if err == nil {
+			//guard: adds up figures for which there is no memory next to several workers
+			if err = total.reserveMerge(of); errors.As(err, new(*budget.Error)) && r.Alone() {
+				err = total.reserveMerge(of)
+			}
+		}
+		if err == nil {
 			err = total.merge(of)
 		}
 		if err != nil {
@@ -138,26 +144,33 @@ func (f *figures) Release() {
 	f.held = 0
 }
 
-// add adds the rows of a batch. vector returns the values of a column.
+// add adds the rows of a batch. vector returns the values of a column. It reserves the memory of a
+// column's sketch once the column has many values.
 func (f *figures) add(vector func(col int) *column.Vector) error {
 	for i := range f.columns {
 		c := &f.columns[i]
 		before := c.values
 		c.add(vector(i))
-		if err := f.grow(c, before); err != nil {
-			return err
+		if before >= manyValues || c.values < manyValues {
+			continue
+		}
+		if err := f.reserve(sketchMemory); err != nil {
+			return fmt.Errorf("column %s: %w", c.column.Name, err)
 		}
 	}
 	return nil
 }
 
-// grow reserves the memory of a column's sketch once the column has many values.
-func (f *figures) grow(c *collector, before int64) error {
-	if before >= manyValues || c.values < manyValues {
-		return nil
+// reserveMerge reserves memory for merge.
+func (f *figures) reserveMerge(later *figures) error {
+	grown := int64(0)
+	for i := range f.columns {
+		if n := f.columns[i].values; n < manyValues && n+later.columns[i].values >= manyValues {
+			grown++
+		}
 	}
-	if err := f.reserve(sketchMemory); err != nil {
-		return fmt.Errorf("column %s: %w", c.column.Name, err)
+	if err := f.reserve(grown * sketchMemory); err != nil {
+		return fmt.Errorf("%d columns: %w", len(f.columns), err)
 	}
 	return nil
 }
@@ -166,12 +179,7 @@ func (f *figures) grow(c *collector, before int64) error {
 func (f *figures) merge(later *figures) error {
 	defer later.Release()
 	for i := range f.columns {
-		c := &f.columns[i]
-		before := c.values
-		if err := c.merge(&later.columns[i]); err != nil {
-			return err
-		}
-		if err := f.grow(c, before); err != nil {
+		if err := f.columns[i].merge(&later.columns[i]); err != nil {
 			return err
 		}
 	}

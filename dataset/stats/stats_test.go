@@ -21,6 +21,7 @@ func collect(t *testing.T, c column.Column, vectors ...*column.Vector) Column {
 		one, err := newFigures([]column.Column{c}, heap)
 		testenv.Must(t, err)
 		testenv.Must(t, one.add(func(int) *column.Vector { return v }))
+		testenv.Must(t, all.reserveMerge(one))
 		testenv.Must(t, all.merge(one))
 	}
 	r := all.result()[0]
