@@ -304,10 +304,11 @@ func TestCheckCompatible(t *testing.T) {
 		"without inputs":    {[]publish.Committed{output("", trevni), output(b, trevni)}, trevni, "", "", b},
 		"the first":         {[]publish.Committed{output(a, trevni), output(b, trevni)}, trevni, "", "", a},
 		"other spelling":    {[]publish.Committed{output(a, trevni)}, trevni, " " + a, "", " " + a},
-		"another schema":    {[]publish.Committed{output(a, trevni)}, trevni, b, "schema", ""},
-		"no schema":         {[]publish.Committed{output(a, trevni)}, trevni, "x", "schema", ""},
-		"another format":    {[]publish.Committed{output(a, trevni)}, manifest.Options{Format: "cfile"}, "", "format: trevni", ""},
-		"another recursion": {[]publish.Committed{output(a, bytes)}, trevni, "", "recursive", ""},
+		"another schema":    {[]publish.Committed{output(a, trevni)}, trevni, b, "of one schema", ""},
+		"no schema":         {[]publish.Committed{output(a, trevni)}, trevni, "x", "of one schema", ""},
+		"another format":    {[]publish.Committed{output(a, trevni)}, manifest.Options{Format: "cfile"}, "", "an output of --format trevni, and this increment would be one of --format cfile; give", ""},
+		"a first recursion": {[]publish.Committed{output(a, trevni)}, bytes, "", "without --recursive bytes, and this increment would be one with it", ""},
+		"another recursion": {[]publish.Committed{output(a, bytes)}, trevni, "", "with --recursive bytes, and this increment would be one without it", ""},
 	} {
 		got, err := checkCompatible("/out", tc.outputs, &tc.o, tc.schema)
 		if tc.want == "" {

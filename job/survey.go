@@ -85,30 +85,50 @@ func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *pu
 	if errors.As(err, &changed) {
 		err = fmt.Errorf("%w; its rows are in %s", err, path.Join(r.Dest, changed.Owner))
 	}
+	if err == nil && len(survey.Request.Inputs) > 0 {
+		survey.Warnings = append(survey.Warnings, missingIndexes(outputs, r.Output.Index)...)
+	}
 	return survey, err
+}
+
+// missingIndexes returns a warning for each key index that the outputs have and an increment with
+// these indexes would lack. Lookup needs an index in every output.
+func missingIndexes(outputs []publish.Committed, indexes []string) (warnings []string) {
+	for _, out := range outputs {
+		for _, fields := range out.Success.Request.Options.Index {
+			text := fmt.Sprintf("the new increment gets no index on %s, but the destination has one: lookup by %s will fail; add --index %s", fields, fields, fields)
+			if !slices.Contains(indexes, fields) && !slices.Contains(warnings, text) {
+				warnings = append(warnings, text)
+			}
+		}
+	}
+	return warnings
 }
 
 // checkCompatible returns failure.Foreign if an increment would differ from the destination's
 // outputs in format, schema or treatment of recursion. Otherwise it returns the schema to
 // which the increment's rows are resolved; empty if the inputs decide.
 func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Options, schema string) (string, error) {
-	differs := func(what string) error {
-		return failure.New(failure.Foreign, "destination %s holds an output of another %s, and all its increments have one; choose another destination, or --overwrite without --incremental", dest, what)
+	differs := func(output, increment string) error {
+		return failure.New(failure.Foreign, "destination %s holds an output %s, and this increment would be one %s; give the option of the output, choose another destination, or replace the output with --overwrite, partitions with --reprocess", dest, output, increment)
 	}
 	for _, out := range outputs {
 		s := out.Success
 		switch {
 		//guard: refuses a second format in one destination
 		case s.Request.Options.Format != o.Format:
-			return "", differs("format: " + s.Request.Options.Format)
+			return "", differs("of --format "+s.Request.Options.Format, "of --format "+o.Format)
 		//guard: refuses other columns in an increment
 		case s.Request.Options.RecursiveBytes != o.RecursiveBytes:
-			return "", differs("kind of recursive columns")
+			if o.RecursiveBytes {
+				return "", differs("without --recursive bytes", "with it")
+			}
+			return "", differs("with --recursive bytes", "without it")
 		case s.Schema == "":
 			continue // the output has no inputs
 		//guard: refuses a second schema in one destination
 		case schema != "" && !sameSchema(s.Schema, schema):
-			return "", differs("schema")
+			return "", differs("of one schema", "of another schema")
 		}
 		return cmp.Or(schema, s.Schema), nil
 	}

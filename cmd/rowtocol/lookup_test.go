@@ -238,6 +238,21 @@ func TestIndexesShown(t *testing.T) {
 	}
 }
 
+// TestIncrementWithoutIndex checks that convert warns if an increment gets no index that the
+// destination has.
+func TestIncrementWithoutIndex(t *testing.T) {
+	dir := indexedPairs(t)
+	convert := []string{"convert", "--incremental", "c.avro", "out"}
+	writePairs(t, dir, "c.avro", 200, 10)
+	rowtocol(t, dir, nil, append(convert, "--index", "id", "--dry-run")...).want(t, 0).lacks(t, "gets no index")
+	warning := "the new increment gets no index on id, but the destination has one: lookup by id will fail; add --index id"
+	if o := rowtocol(t, dir, nil, convert...).want(t, 0, warning); strings.Count(o.stderr, warning) != 1 {
+		t.Errorf("several warnings: %s", o.stderr)
+	}
+	rowtocol(t, dir, nil, "lookup", "out", "7").want(t, 1, "has no index")
+	rowtocol(t, dir, nil, convert...).want(t, 0, "nothing to do").lacks(t, "gets no index")
+}
+
 // TestLookupAsPrinted looks up rows by the keys that cat prints, for all types whose printed
 // form differs from the stored one.
 func TestLookupAsPrinted(t *testing.T) {
