@@ -138,19 +138,7 @@ func (o *Outcome) losses() error {
 	if len(lost) == 0 {
 		return nil
 	}
-	rows, known := manifest.LostRows(lost)
-	atLeast := "at least "
-	if known {
-		atLeast = ""
-	}
-	text, ending := "%d damaged ranges of the input, with %s%d row%s, are not in the output", "s"
-	if len(lost) == 1 {
-		text = "%d damaged range of the input, with %s%d row%s, is not in the output"
-	}
-	if rows == 1 {
-		ending = ""
-	}
-	return failure.New(failure.Losses, text, len(lost), atLeast, rows, ending)
+	return failure.New(failure.Losses, "not in the output: %s", manifest.DescribeLosses(lost))
 }
 
 // warn adds warnings, each once.

@@ -218,8 +218,10 @@ func TestInvalidUTF8(t *testing.T) {
 
 func TestLosses(t *testing.T) {
 	for text, losses := range map[string][]manifest.Loss{
-		"2 damaged ranges of the input, with 7 rows":          {{Rows: 3}, {Rows: 4}},
-		"2 damaged ranges of the input, with at least 3 rows": {{Rows: 3}, {Rows: -1}},
+		"2 damaged ranges of the input, with 7 rows":                   {{Rows: 3}, {Rows: 4}},
+		"2 damaged ranges of the input, with at least 3 rows":          {{Rows: 3}, {Rows: -1}},
+		"1 damaged range of the input, with 1 row":                     {{Rows: 1}},
+		"1 damaged range of the input, with an unknown number of rows": {{Rows: -1}},
 	} {
 		out := new(Outcome)
 		out.recordNothing(&manifest.Success{Losses: losses})

@@ -137,7 +137,7 @@ func lacks(r *verified, result *witness.Result) error {
 			plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
 	//guard: reports rows that the output lost
 	case len(r.Losses) > 0:
-		return fmt.Errorf("%s; the first is of %s", sumOfLosses(r.Losses), r.Losses[0].Input)
+		return fmt.Errorf("not in the output: %s; the first is of %s", manifest.DescribeLosses(r.Losses), r.Losses[0].Input)
 	//guard: reports fields that the output left out
 	case len(r.LeftOut) > 0:
 		return fmt.Errorf("the output lacks %s of the inputs; the first is %s of %s", plural(len(r.LeftOut), "field"), r.LeftOut[0].Field, r.LeftOut[0].Input)

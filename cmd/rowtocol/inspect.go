@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/inspect"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -265,7 +266,7 @@ func (o *inspectCommand) printInspected(r *inspected) {
 		o.printIndented("holds " + r.Holds)
 	}
 	if len(r.Losses) > 0 {
-		o.printf("  LOSSES: %s\n", sumOfLosses(r.Losses))
+		o.printf("  LOSSES: not in the output: %s\n", manifest.DescribeLosses(r.Losses))
 	}
 	if len(r.Indexes) > 0 {
 		o.printIndented(indexText(r.Indexes))

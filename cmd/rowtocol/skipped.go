@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/job/input"
-	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
@@ -88,14 +87,4 @@ func listFirst[T any](a *app, message string, all []T, attrs func(T) []any) {
 	if more := len(all) - listed; more > 0 {
 		a.log.Warn(fmt.Sprintf("%s: and %d more, which --json names", message, more))
 	}
-}
-
-// sumOfLosses returns a text about the sum of all losses.
-func sumOfLosses(all []manifest.Loss) string {
-	rows, known := manifest.LostRows(all)
-	atLeast := "at least "
-	if known {
-		atLeast = ""
-	}
-	return fmt.Sprintf("not in the output: %s of the inputs, with %s%s", plural(len(all), "damaged range"), atLeast, plural(rows, "row"))
 }

@@ -107,6 +107,26 @@ func LostRows(losses []Loss) (rows int64, known bool) {
 	return rows, known
 }
 
+// DescribeLosses returns a text about the sum of losses: "2 damaged ranges of the input, with at
+// least 3 rows".
+func DescribeLosses(losses []Loss) string {
+	rows, known := LostRows(losses)
+	ranges, number := "damaged ranges", fmt.Sprintf("%d rows", rows)
+	if len(losses) == 1 {
+		ranges = "damaged range"
+	}
+	if rows == 1 {
+		number = "1 row"
+	}
+	switch {
+	case !known && rows == 0:
+		number = "an unknown number of rows"
+	case !known:
+		number = "at least " + number
+	}
+	return fmt.Sprintf("%d %s of the input, with %s", len(losses), ranges, number)
+}
+
 // Files returns the files of the result, those of the parts first.
 func (r *TaskResult) Files() []File { return files(r.Parts, r.Losses, r.Side, r.Index) }
 
