@@ -117,7 +117,7 @@ func underWay(ctx context.Context, st store.Store, dir string, infos []store.Inf
 	for _, info := range infos {
 		//guard: tells an output that a run makes from an unfinished one
 		if info.Name == manifest.LockName {
-			return fmt.Errorf("%s is not a finished output yet: a run works on it: %w", dir, ErrChanging)
+			return fmt.Errorf("%s is not a finished output yet: a run works on it, or was killed (rowtocol status says which): %w", dir, ErrChanging)
 		}
 		if info.Name != manifest.WorkName || !info.Dir || info.Link {
 			continue

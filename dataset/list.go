@@ -210,7 +210,7 @@ func (l *finder) tryDirectory(ctx context.Context, at manifest.Branch, infos []s
 		if err = underWay(ctx, l.store, dir, infos); err == nil && holdsAvro(ctx, l.store, infos) {
 			err = &unfinished{fmt.Sprintf("%s is a directory of Avro files: convert it, or name the files in it", dir)}
 		} else if err == nil {
-			err = &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", dir, manifest.SuccessName)}
+			err = &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s (rowtocol status says why); name a file in it to look at that alone", dir, manifest.SuccessName)}
 		}
 	}
 	if err != nil || len(increments) == 0 {

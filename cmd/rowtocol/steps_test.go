@@ -413,11 +413,19 @@ func TestUnfinishedOutputs(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, filepath.Base(part))
 	must(t, os.Remove(dir+"/out/_SUCCESS"))
-	for name, code := range map[string]int{"_lock": 4, ".rowtocol/x/pending-y": 4, ".rowtocol/plan-x/plan.json": 3} {
-		write(t, dir+"/out/"+name, success)
+	for _, test := range []struct {
+		name string
+		code int
+		says string
+	}{
+		{"_lock", 4, "works on it, or was killed (rowtocol status says which)"},
+		{".rowtocol/x/pending-y", 4, "the next run completes it"},
+		{".rowtocol/plan-x/plan.json", 3, "it has no _SUCCESS (rowtocol status says why)"},
+	} {
+		write(t, dir+"/out/"+test.name, success)
 		for _, command := range []string{"cat", "inspect", "verify"} {
-			rowtocol(t, dir, nil, command, "out").want(t, code, "not a finished output")
+			rowtocol(t, dir, nil, command, "out").want(t, test.code, "not a finished output", test.says)
 		}
-		must(t, os.RemoveAll(dir+"/out/"+strings.Split(name, "/")[0]))
+		must(t, os.RemoveAll(dir+"/out/"+strings.Split(test.name, "/")[0]))
 	}
 }
