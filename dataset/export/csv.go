@@ -36,8 +36,9 @@ type csvEncoding struct {
 
 // csvField is a column of the table.
 type csvField struct {
-	*form     // type of the value
-	null  int // index of null in the union of null and the value; -1 if there is no union
+	*form        // type of the value
+	branches int // number of types of a union; 0 if there is no union
+	null     int // index of null in the union of null and the value; -1 if there is no null
 }
 
 func (c *csvEncoding) addColumns(fs *forms, n *shred.Node, name string, depth int) error {
@@ -57,6 +58,9 @@ func (c *csvEncoding) addColumns(fs *forms, n *shred.Node, name string, depth in
 		return nil
 	}
 	value, null := n.Optional()
+	if n.Kind == shred.KindUnion && len(n.Branches) == 1 {
+		value = n.Branches[0]
+	}
 	if !value.Kind.Simple() {
 		return fmt.Errorf("%w: field %q is of type %s; choose other fields with --columns", ErrNotSimple, name, value.Kind)
 	}
@@ -68,7 +72,7 @@ func (c *csvEncoding) addColumns(fs *forms, n *shred.Node, name string, depth in
 		c.header = append(c.header, ',')
 	}
 	c.header = append(appendField(c.header, []byte(name)), '\n')
-	c.fields = append(c.fields, csvField{fs.of(value), null})
+	c.fields = append(c.fields, csvField{fs.of(value), len(n.Branches), null})
 	return nil
 }
 
@@ -94,7 +98,7 @@ func (c *csvEncoder) Append(dst, row []byte) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		f := &c.fields[i]
-		if f.null >= 0 && c.in.index(2) == f.null || f.kind == shred.KindNull {
+		if f.branches > 0 && c.in.index(f.branches) == f.null || f.kind == shred.KindNull {
 			continue
 		}
 		dst = c.flush(c.field(dst, f.form))

@@ -111,6 +111,8 @@ func TestValues(t *testing.T) {
 		{`{"type":"enum","name":"E","symbols":["A","B"]}`, varint(1), `"B"`, `B`},
 		{`["null","string"]`, varint(0), `null`, ``},
 		{`["null","string"]`, append(varint(1), sized("x")...), `"x"`, `x`},
+		{`["int"]`, append(varint(0), varint(7)...), `7`, `7`},
+		{`["null"]`, varint(0), `null`, ``},
 		{`{"type":"int","logicalType":"date"}`, varint(20484), `"2026-01-31"`, `2026-01-31`},
 		{`{"type":"int","logicalType":"date"}`, varint(-719529), `"-00001-12-31"`, `-00001-12-31`},
 		{`{"type":"int","logicalType":"date"}`, varint(2932897), `"+10000-01-01"`, `+10000-01-01`},
