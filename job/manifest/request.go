@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -141,10 +142,11 @@ func stamp(t time.Time) string {
 }
 
 func optionDifferences(before, now *Options) []string {
-	return slices.Concat(
-		fieldDifferences(programOptions(before), programOptions(now)),
-		fieldDifferences(formatOptions(before), formatOptions(now)),
-	)
+	texts := fieldDifferences(programOptions(before), programOptions(now))
+	if before.Format != now.Format {
+		return texts // which options a format has follows from the format
+	}
+	return append(texts, fieldDifferences(formatOptions(before), formatOptions(now))...)
 }
 
 func fieldDifferences(before, now map[string]any) (texts []string) {
@@ -206,11 +208,13 @@ func text(v any) string {
 	if v == nil {
 		return "not set"
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return fmt.Sprint(v)
 	}
-	return string(b)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func schemaDifferences(before, now *Request) []string {
