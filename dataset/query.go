@@ -18,7 +18,8 @@ type Query struct {
 	Only map[int][]int64
 	// Offset is the number of matching rows that are skipped before the first returned row.
 	Offset int64
-	// Limit is the most rows that are returned. If it is negative, there is no limit.
+	// Limit is the most rows that are returned: a query that leaves it 0 returns none. If it is
+	// negative, there is no limit.
 	Limit int64
 	// Schema is the reader's schema, to which rows of the chosen fields are resolved. If
 	// Columns is nil, the fields that Schema uses are read. If Schema is nil, rows keep

@@ -48,7 +48,8 @@ func TestReplacedUTF8(t *testing.T) {
 	run("verify", "out", "--against", "a.avro").want(t, 0, "4 rows of 1 input are equal", changed)
 	run("verify", "out", "--against", "a.avro", "--require-complete").want(t, 6, "2 values", changed)
 	run("convert", "--format", "parquet", "--invalid-utf8", "keep", "a.avro", "other").want(t, 1, "keep", "is not one of refuse, replace")
-	run("convert", "--invalid-utf8", "replace", "a.avro", "other").want(t, 1, "--invalid-utf8 is not an option of the format trevni")
+	run("convert", "--invalid-utf8", "replace", "a.avro", "other").want(t, 1, "--invalid-utf8 is not an option of the format trevni, but of parquet")
+	run("convert", "--compression", "zstd", "a.avro", "other").want(t, 1, "--compression is not an option of the format trevni, but of cfile and parquet")
 
 	avroRows(t, dir+"/a.avro", schema, []byte("\x02\x02\x02a"), []byte("\x04\x02\x06b\xff\xff"), []byte("\x06\x00"), []byte("\x08\x02\x02\xff"))
 	run("verify", "out", "--against", "a.avro").want(t, 6)

@@ -97,6 +97,16 @@ func choices() map[string]format.Choice {
 	return all
 }
 
+// formatsWith returns the names of the formats that have an option.
+func formatsWith(option string) (names []string) {
+	for _, f := range formats {
+		if slices.ContainsFunc(f.Choices(), func(c format.Choice) bool { return c.Name == option }) {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
 // formatOptions makes the format's document of options from the flags.
 func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 	if err := checkChoice("format", f.req.Output.Format, formats.Names()); err != nil {
@@ -116,7 +126,7 @@ func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 		switch {
 		case !flag.Changed:
 		case !known[name]:
-			return nil, usagef("--%s is not an option of the format %s", name, f.req.Output.Format)
+			return nil, usagef("--%s is not an option of the format %s, but of %s", name, f.req.Output.Format, strings.Join(formatsWith(name), " and "))
 		default:
 			chosen[name] = []string{flag.Value.String()}
 			if list, ok := flag.Value.(pflag.SliceValue); ok {
