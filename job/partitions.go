@@ -24,8 +24,8 @@ type Partitions struct {
 	// the same names.
 	Request
 	// Reprocess converts a partition again as one output if its inputs changed or got more, if
-	// it has increments, or if another format or schema is asked for. Without it, added inputs
-	// become an increment, and all other changes are refused.
+	// it has increments, or if another format or schema, or an index that it lacks, is asked
+	// for. Without it, added inputs become an increment, and all other changes are refused.
 	Reprocess bool
 
 	failed map[string]error // errors of directories, by path below the input; nothing in them can be converted
@@ -219,7 +219,7 @@ func (p *Partitions) Preview(ctx context.Context, name string) (what string, sur
 func below(location, name string) string { return strings.TrimRight(location, "/") + "/" + name }
 
 // finished reports whether the destination holds what is asked for and nothing else. With
-// keep, only the inputs and what readers see of format and schema count.
+// keep, only the inputs and what readers see of format, schema and key indexes count.
 func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
 	//guard: makes the output again even if it looks finished
 	if r.Anew() {
@@ -229,6 +229,12 @@ func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
 		return state.Finished(now)
 	}
 	before := state.Success.Request
+	for _, fields := range now.Options.Index {
+		//guard: makes an index that the output lacks
+		if !slices.Contains(before.Options.Index, fields) {
+			return false
+		}
+	}
 	before.Inputs = now.Inputs
 	_, err := checkCompatible(r.Dest, state.Outputs(), &now.Options, now.Schema)
 	return err == nil && state.Finished(&before)

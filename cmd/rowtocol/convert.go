@@ -107,7 +107,7 @@ func (c *convertCommand) add(cmd *cobra.Command) {
 	flags.BoolVar(&c.req.Overwrite, "overwrite", false, "replace the output and all increments that DEST has")
 	addKeepReplaced(flags, &c.req.Destination)
 	flags.BoolVar(&c.partitioned, "partitioned", false, "INPUT must be one directory: convert the new files of each of its deepest key=value directories into the directory of the same name in DEST")
-	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, make one new output of each partition whose inputs, format or schema changed, or that has increments")
+	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, make one new output of each partition whose inputs, format or schema changed, that lacks an index of --index, or that has increments")
 	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew instead of resuming unfinished work; with --overwrite, convert again even if DEST already holds the output")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "print what would be converted, and change nothing")
 	c.watchers.add(flags)

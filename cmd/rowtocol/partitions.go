@@ -21,12 +21,13 @@ convert converts the deepest ones, one after another. If DEST does not have a
 partition, all its files become an output in the directory of the same name in
 DEST. Files that come later become an increment next to that output, as with
 --incremental. With --reprocess, convert makes one new output of each partition
-whose inputs, format or schema changed, or that has increments. If the new
-output would lack the rows of a deleted input, convert refuses the partition
-with exit code 9. If a partition fails, convert still converts and publishes the
-others. The exit code is the gravest one of all partitions. From the gravest to
-the least grave, the codes are 2, 1, 3, 9, 7, 4, 5, 8, 0. If INPUT has Avro
-files or other directories outside of the partitions, the exit code is 3.`
+whose inputs, format or schema changed, that lacks an index of --index, or that
+has increments. If the new output would lack the rows of a deleted input,
+convert refuses the partition with exit code 9. If a partition fails, convert
+still converts and publishes the others. The exit code is the gravest one of all
+partitions. From the gravest to the least grave, the codes are 2, 1, 3, 9, 7, 4,
+5, 8, 0. If INPUT has Avro files or other directories outside of the partitions,
+the exit code is 3.`
 
 // partitioned is the result of convert --partitioned in the final JSON object. Its figures
 // count the rows and bytes that were converted.
