@@ -341,6 +341,27 @@ func TestMemoryOfResolvedRows(t *testing.T) {
 	})
 }
 
+// A row that is stored whole and does not fit into memory is refused with its size.
+func TestMemoryOfWholeRow(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f.avro")
+	row := append(binary.AppendVarint(nil, 4<<20), strings.Repeat("x", 4<<20)...)
+	writeAvro(t, name, `{"type":"record","name":"R","fields":[{"name":"text","type":"string"}]}`, [][]byte{row})
+	want := fmt.Sprintf("a row of %d bytes: ", len(row))
+	for memory := int64(1 << 20); memory < 32<<20; memory += 1 << 20 {
+		s, err := openAvro(t, name, budget.New(memory)).Scan(t.Context(), dataset.Query{Limit: -1})
+		testenv.Must(t, err)
+		_, err = s.Next(nil)
+		s.Close()
+		if err == nil {
+			break
+		}
+		if strings.Contains(err.Error(), want) {
+			return
+		}
+	}
+	t.Errorf("no error has %q", want)
+}
+
 // Memory is reserved for columns of numbers, too.
 func TestMemoryOfNumbers(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"n","type":{"type":"array","items":"long"}}]}`

@@ -145,7 +145,7 @@ func (s *rowReader) projectRow(dst, row []byte, reserved *int64) (_ []byte, err 
 	} else {
 		if len(row) > max(cap(dst)-len(dst), leastRow) {
 			if dst, err = s.grow(dst, len(row), reserved); err != nil {
-				return dst, err
+				return dst, fmt.Errorf("a row of %d bytes: %w", len(row), err)
 			}
 		}
 		dst = append(dst, row...)
@@ -170,8 +170,9 @@ func (s *rowReader) resolve(by *shred.Resolver, dst, row []byte, reserved *int64
 			s.stats.Inexact = s.stats.Inexact.Plus(by.TakeInexact())
 			return resolved, err
 		}
-		if dst, err = s.grow(dst, max(2*(cap(dst)-len(dst)), leastRow), reserved); err != nil {
-			return dst, err
+		room := cap(dst) - len(dst)
+		if dst, err = s.grow(dst, max(2*room, leastRow), reserved); err != nil {
+			return dst, fmt.Errorf("a row of more than %d bytes: %w", room, err)
 		}
 	}
 }
@@ -196,7 +197,7 @@ const leastRow = 64 << 10
 func (s *rowReader) grow(dst []byte, n int, reserved *int64) ([]byte, error) {
 	size := len(dst) + n
 	if err := s.memory.Reserve(int64(size)); err != nil {
-		return dst, fmt.Errorf("a row of more than %d bytes: %w", cap(dst)-len(dst), err)
+		return dst, err
 	}
 	s.memory.Release(*reserved)
 	*reserved = int64(size)
