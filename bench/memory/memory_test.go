@@ -196,7 +196,7 @@ func TestSmallFiles(t *testing.T) {
 		done   bool
 	}{
 		{expanded, 64, "convert", false},
-		{expanded, 64, "cat", false},
+		{expanded, 64, "cat", true}, // rows of Avro files are not shredded
 		{expanded, 64, "stats", false},
 		{expanded, 64, "count", true},
 		{expanded, 64, "inspect", true},

@@ -89,9 +89,11 @@ func (e *rowEncoder) next(rows *dataset.Rows) (err error) {
 	if cap(e.row) > keptRow && len(e.row) < cap(e.row)/4 {
 		e.row = nil // frees an unusually large row
 	}
-	if e.row, err = rows.Next(e.row[:0]); err != nil {
-		return err
+	row, err := rows.Next(e.row[:0])
+	if err != nil {
+		return err // the memory of the last row is kept for the next range
 	}
+	e.row = row
 	if len(e.row) >= largeRow {
 		rows.Unread()
 		free, err := e.room(len(e.row))

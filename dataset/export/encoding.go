@@ -114,14 +114,16 @@ func (l *line) write(dst []byte) []byte {
 	if l.written += len(dst) - l.begin; l.written > maxText {
 		l.in.fail(errText)
 	}
-	if l.in.err != nil {
-		return dst
-	}
-	if _, err := l.w.Write(dst); err != nil {
+	if l.in.err == nil {
+		_, err := l.w.Write(dst)
+		if err == nil {
+			l.begin = 0
+			return dst[:0]
+		}
 		l.in.fail(err)
 	}
-	l.begin = 0
-	return dst[:0]
+	//guard: does not collect the rest of a line that failed
+	return dst[:l.begin]
 }
 
 // finish returns the buffer with the line, or without it after an error.
