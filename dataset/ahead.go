@@ -47,11 +47,19 @@ type ahead struct {
 
 	mu      sync.Mutex // guards the fields below
 	whole   bool       // the part is read from its start to its end
+	rows    *rowShare  // rows that are read; nil if other workers read none
 	tracks  map[columnID]*track
 	held    int64 // bytes of all pieces
 	running int   // number of pieces that are being read in the background
 	read    int64 // bytes that were read since the last bytesRead
 	closed  bool
+}
+
+// rowShare is consecutive rows of a part. One worker reads them, and others read the rest.
+type rowShare struct {
+	span
+	of  int64 // number of rows of the part
+	all bool  // all of the rows are read, not only some of them
 }
 
 // columnID identifies a column in a file.
@@ -70,6 +78,8 @@ type track struct {
 	pieces    int        // number of consecutive pieces that were read
 	now, next *piece     // the piece that is consumed, and the one after it
 	ended     bool       // another track continues the column
+	rows      *rowShare  // rows that end at about stop
+	stop      int64
 }
 
 // piece is a range of a file that is read at once.
@@ -93,7 +103,7 @@ func newAhead(memory *budget.Heap, most int64) *ahead {
 func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
 	t := a.lock(columnID{in, col}, off, end)
 	defer t.mu.Unlock()
-	follows := off == t.at
+	stop, follows := a.stop(t, len(p), off, end)
 	t.at = off + int64(len(p))
 	n, err = t.now.copy(p, off)
 	if n < len(p) && err == nil && t.next.covers(off+int64(n)) {
@@ -109,13 +119,13 @@ func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, e
 			t.size, t.pieces = 0, 0
 		}
 		var more int
-		more, err = a.fetch(t, p[n:], off+int64(n), end)
+		more, err = a.fetch(t, p[n:], off+int64(n), stop)
 		n += more
 	}
 	if err != nil || t.at >= end {
 		a.release(t)
 	} else if follows {
-		a.begin(t, len(p), end)
+		a.begin(t, len(p), stop)
 	}
 	return n, err
 }
@@ -141,6 +151,36 @@ func (a *ahead) track(id columnID, off, end int64) *track {
 		a.tracks[id] = t
 	}
 	return t
+}
+
+// within says which rows are read from now on, because other workers read the rest.
+func (a *ahead) within(rows rowShare) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.rows = &rows
+}
+
+// stop returns the offset up to which pieces of a column are worth reading: where the column
+// ends, or about where the rows of this worker end. It also reports whether the column is read in
+// order: a read at off follows the last one, or all rows of this worker are read.
+func (a *ahead) stop(t *track, block int, off, end int64) (stop int64, follows bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	follows = off == t.at
+	r := a.rows
+	if r == nil {
+		return end, follows
+	}
+	if t.rows != r {
+		share := float64(r.to-r.from) / float64(r.of-r.from)
+		blocks := math.Ceil(float64(end-off) * share / float64(block))
+		// Blocks differ in size. A few bytes too many cost less than another request.
+		t.rows, t.stop = r, off+int64(blocks*float64(block)*17/16)
+		if r.all {
+			t.size, t.pieces, follows = aheadAlone, aheadAfter, true
+		}
+	}
+	return min(max(t.stop, off+int64(block)), end), follows
 }
 
 // smallest returns the size up to which columns are small: aheadPiece if one column is

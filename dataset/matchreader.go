@@ -220,6 +220,10 @@ func (r *matchReader) endMade() error {
 func (r *matchReader) examineAll() error {
 	spans := r.todo
 	r.todo = nil
+	if n := len(spans); n > 0 && r.file.ahead != nil && r.rows.shared {
+		all := n == 1 && r.where == nil
+		r.file.ahead.within(rowShare{span{spans[0].from, spans[n-1].to}, r.file.rows, all})
+	}
 	return r.examine(spans)
 }
 

@@ -33,6 +33,7 @@ type rowRange struct {
 	section int
 	parts   []rangePart
 	memory  *budget.Heap // memory of stored blocks; nil without blocks
+	shared  bool         // others read the ranges before and after it
 }
 
 // rangePart is rows of a part.

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -85,7 +86,7 @@ func TestRemoteParts(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		local := archive(t, f, 40_000)
 		for name, test := range map[string]func(t *testing.T, local *dataset.Dataset){
-			"ahead of rows": testAheadOfRows, "patience": testPatienceOnce, "close": testClose, "limit": testLimit, "whole parts": testWholeParts, "concurrently": testConcurrently,
+			"ahead of rows": testAheadOfRows, "patience": testPatienceOnce, "close": testClose, "limit": testLimit, "whole parts": testWholeParts, "concurrently": testConcurrently, "workers": testPiecesOfWorkers,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, local) })
 		}
@@ -309,4 +310,23 @@ func sumOf(p *dataset.OpenPart, col int) (sum uint32, err error) {
 		err = nil
 	}
 	return sum, err
+}
+
+// Workers that read different rows of a part read few bytes that others read as well.
+func testPiecesOfWorkers(t *testing.T, local *dataset.Dataset) {
+	st := &slowStore{Store: store.Local(), larger: math.MaxInt}
+	d := openedOn(t, st, local)
+	opened, stored := st.bytes.Load(), int64(0)
+	for i := range d.Parts() {
+		stored += d.Parts()[i].Bytes
+	}
+	rows, err := d.Scan(t.Context(), dataset.Query{Limit: -1, Workers: 2})
+	testenv.Must(t, err)
+	defer rows.Close()
+	for err == nil {
+		_, err = rows.Next(nil)
+	}
+	if read := st.bytes.Load() - opened; err != io.EOF || read > stored*12/10 {
+		t.Errorf("%d bytes read of %d, %v", read, stored, err)
+	}
 }

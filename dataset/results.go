@@ -155,6 +155,9 @@ func (r *Results[T]) take(ctx context.Context) *slot[T] {
 	} else {
 		s.rows, s.err = r.ranges.next(r.ctx)
 	}
+	if s.rows != nil {
+		s.rows.shared = r.readers > 1
+	}
 	r.slots <- s
 	r.begun++
 	r.stored += s.rows.stored()
