@@ -155,7 +155,8 @@ func (n *nameNode) reply(id int64, method string, body []byte) ([]byte, error) {
 // dataNode is a data node that holds one block and stores others.
 type dataNode struct {
 	data     []byte
-	checksum string // its answer to a request for one, as JSON
+	checksum string         // its answer to a request for one, as JSON
+	asked    chan [2]uint64 // offsets and lengths that were asked for; further ones are dropped
 	listener net.Listener
 	served   sync.WaitGroup
 }
@@ -164,7 +165,7 @@ func newDataNode(t *testing.T, data string) *dataNode {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	testenv.Must(t, err)
-	d := &dataNode{data: []byte(data), listener: l}
+	d := &dataNode{data: []byte(data), asked: make(chan [2]uint64, 1), listener: l}
 	d.served.Go(func() { serve(l, d.connection) })
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -181,6 +182,22 @@ const (
 	opChecksum = 0x55
 )
 
+// note notes what a request asks for.
+func (d *dataNode) note(request []byte) error {
+	op, err := messageOf("hadoop.hdfs.OpReadBlockProto")
+	if err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(request, op.Interface()); err != nil {
+		return err
+	}
+	select {
+	case d.asked <- [2]uint64{op.field("offset").Uint(), op.field("len").Uint()}:
+	default:
+	}
+	return nil
+}
+
 func (d *dataNode) connection(c net.Conn) error {
 	in := bufio.NewReader(c)
 	var head [3]byte // version and operation
@@ -191,8 +208,14 @@ func (d *dataNode) connection(c net.Conn) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.CopyN(io.Discard, in, int64(size)); err != nil {
+	request := make([]byte, size)
+	if _, err := io.ReadFull(in, request); err != nil {
 		return err
+	}
+	if head[2] == opRead {
+		if err := d.note(request); err != nil {
+			return err
+		}
 	}
 	if head[2] == opChecksum {
 		_, err = c.Write(appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto", d.checksum), nil))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	client "github.com/colinmarc/hdfs/v2"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
@@ -64,13 +65,9 @@ type blocks struct {
 }
 
 func (se *session) blocks(p string, length int64) (blocks, error) {
-	a, err := se.call("getBlockLocations", fields{"src": path.Clean(p), "offset": uint64(0), "length": uint64(length)})
+	l, err := se.locate(p, 0, length)
 	if err != nil {
 		return blocks{}, err
-	}
-	l, ok := a.message("locations")
-	if !ok {
-		return blocks{}, store.ErrNotExist
 	}
 	_, last := l.message("lastBlock")
 	return blocks{
@@ -79,6 +76,19 @@ func (se *session) blocks(p string, length int64) (blocks, error) {
 		open:     l.field("underConstruction").Bool(),
 		complete: !last || l.field("isLastBlockComplete").Bool(),
 	}, nil
+}
+
+// locate returns what the name node says of the blocks that have length bytes from offset off.
+func (se *session) locate(p string, off, length int64) (answer, error) {
+	a, err := se.call("getBlockLocations", fields{"src": path.Clean(p), "offset": uint64(off), "length": uint64(length)})
+	if err != nil {
+		return answer{}, err
+	}
+	l, ok := a.message("locations")
+	if !ok {
+		return answer{}, store.ErrNotExist
+	}
+	return l, nil
 }
 
 // file opens streams of a file. It rejects another file that has the same name.
@@ -94,10 +104,7 @@ func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, er
 		r.left = f.Size - off
 	}
 	lease, err := f.store.begin(ctx, true, func(se *session) (err error) {
-		if r.inner, err = se.client.Open(path.Clean(f.Path)); err != nil {
-			return err
-		}
-		_, err = r.inner.Seek(off, io.SeekStart)
+		r.inner, err = f.openAt(se, off, r.left)
 		return err
 	})
 	if err != nil {
@@ -107,25 +114,51 @@ func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, er
 	return r, nil
 }
 
-// check returns store.ErrReplaced if another file has the name.
-func (f *file) check(se *session) error {
-	status, err := se.status(f.Path)
-	//guard: rejects a file that was replaced between two streams
-	if err == nil && (status.GetFileId() != f.FileID || int64(status.GetLength()) != f.Size) {
-		err = store.ErrReplaced
+// openAt returns a reader of length bytes from offset off. By itself, the library asks a data node
+// for the rest of the block, and the node sends as much as fits into the network's buffers.
+func (f *file) openAt(se *session, off, length int64) (*client.FileReader, error) {
+	found, err := se.locate(f.Path, off, length)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	// The blocks were found by name. They belong to the file only if it still has the name.
+	inner, err := se.client.Open(path.Clean(f.Path))
+	if err != nil {
+		return nil, err
+	}
+	status, ok := inner.Stat().Sys().(*client.FileStatus)
+	//guard: rejects a file that was replaced between two streams
+	if !ok || status.GetFileId() != f.FileID || int64(status.GetLength()) != f.Size {
+		return nil, store.ErrReplaced
+	}
+	list := found.field("blocks").List()
+	for i := range list.Len() {
+		cutBlock(answer{list.Get(i).Message()}, off+length)
+	}
+	if err := setBlocks(inner, list); err != nil {
+		return nil, err
+	}
+	_, err = inner.Seek(off, io.SeekStart)
+	return inner, err
+}
+
+// cutBlock makes a block end at an offset of its file, if the block ends later.
+func cutBlock(located answer, end int64) {
+	if block, ok := located.message("b"); ok {
+		field := block.Descriptor().Fields().ByName("numBytes")
+		most := max(end-int64(located.field("offset").Uint()), 0)
+		block.Set(field, protoreflect.ValueOfUint64(min(block.Get(field).Uint(), uint64(most))))
+	}
 }
 
 // reader is one stream of a file.
 type reader struct {
-	ctx     context.Context
-	file    *file
-	inner   *client.FileReader
-	lease   *lease
-	left    int64         // bytes that are left
-	checked bool          // the name still is that of the file
-	pace    *cluster.Pace // pace of all data nodes together
+	ctx   context.Context
+	file  *file
+	inner *client.FileReader
+	lease *lease
+	left  int64         // bytes that are left
+	pace  *cluster.Pace // pace of all data nodes together
 }
 
 // streamTimeouts is for how many timeouts of a data node a stream may be too slow. It is the
@@ -149,12 +182,6 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	// Each data node has its own timeout. This check bounds the time of several slow nodes.
 	if err == nil && r.pace.Left() == 0 {
 		err = r.pace.Err()
-	}
-	//guard: rejects a file that was replaced while it was read
-	if err == nil && !r.checked {
-		// The first read finds the blocks by name. They belong to the file only if the
-		// file still has the name.
-		r.checked, err = true, r.file.check(r.lease.session)
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF

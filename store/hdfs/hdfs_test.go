@@ -23,10 +23,17 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// TestPrivateField fails if a version of the library lacks the private field with its
-// connection, which callerOf reads.
+// TestPrivateField fails if a version of the library lacks the private fields that callerOf
+// reads and setBlocks sets.
 func TestPrivateField(t *testing.T) {
 	if _, err := callerOf(&client.Client{}); err != nil {
+		t.Error(err)
+	}
+	a, err := messageOf("hadoop.hdfs.LocatedBlocksProto")
+	testenv.Must(t, err)
+	blocks := a.Mutable(a.Descriptor().Fields().ByName("blocks")).List()
+	blocks.Append(blocks.NewElement())
+	if err := setBlocks(&client.FileReader{}, blocks); err != nil {
 		t.Error(err)
 	}
 }

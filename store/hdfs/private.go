@@ -1,13 +1,13 @@
 package hdfs
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"unsafe"
 
 	client "github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // caller makes calls to the name node.
@@ -22,14 +22,45 @@ type caller interface {
 // rpc is internal. The alternative would be another protocol client with its own Kerberos
 // handshake. TestPrivateField fails if a version of the library keeps the connection elsewhere.
 func callerOf(c *client.Client) (caller, error) {
-	field := reflect.ValueOf(c).Elem().FieldByName("namenode")
-	if !field.IsValid() {
-		return nil, errors.New("the HDFS client has no field namenode")
+	field, err := privateField(c, "namenode")
+	if err != nil {
+		return nil, err
 	}
-	value := reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem()
-	rpc, ok := value.Interface().(caller)
+	rpc, ok := field.Interface().(caller)
 	if !ok {
 		return nil, fmt.Errorf("the HDFS client's name node is a %s, which cannot be called", field.Type())
 	}
 	return rpc, nil
+}
+
+// setBlocks sets the blocks that a reader of the library keeps in a private field. The library has
+// no public way to ask a data node for a part of a block. TestPrivateField fails if a version of
+// the library keeps the blocks elsewhere.
+func setBlocks(r *client.FileReader, blocks protoreflect.List) error {
+	field, err := privateField(r, "blocks")
+	if err != nil {
+		return err
+	}
+	if field.Kind() != reflect.Slice {
+		return fmt.Errorf("the HDFS client's blocks are a %s", field.Type())
+	}
+	all := reflect.MakeSlice(field.Type(), blocks.Len(), blocks.Len())
+	for i := range blocks.Len() {
+		block := reflect.ValueOf(blocks.Get(i).Message().Interface())
+		if !block.Type().AssignableTo(field.Type().Elem()) {
+			return fmt.Errorf("the HDFS client's blocks are a %s, not of %s", field.Type(), block.Type())
+		}
+		all.Index(i).Set(block)
+	}
+	field.Set(all)
+	return nil
+}
+
+// privateField returns a field of a struct of the library, which can be set.
+func privateField(of any, name string) (reflect.Value, error) {
+	field := reflect.ValueOf(of).Elem().FieldByName(name)
+	if !field.IsValid() {
+		return field, fmt.Errorf("the HDFS client has no field %s", name)
+	}
+	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem(), nil
 }

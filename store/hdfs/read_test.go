@@ -65,7 +65,7 @@ func TestUnsoundFile(t *testing.T) {
 		"of a negative length":   {readAnswers(5, d.port()).with("getFileInfo", strings.ReplaceAll(fileInfo(5), `"length":5`, `"length":"18446744073709551615"`)), store.ErrUnavailable},
 		"grows":                  {readAnswers(5, d.port()).with("getFileInfo", fileInfo(5), fileInfo(6)), store.ErrReplaced},
 		"becomes empty":          {readAnswers(5, d.port()).with("getFileInfo", fileInfo(5), fileInfo(0)), store.ErrReplaced},
-		"replaced before a read": {readAnswers(5, d.port()).with("getFileInfo", fileInfo(5), fileInfo(5), another), store.ErrReplaced},
+		"replaced before a read": {readAnswers(5, d.port()).with("getFileInfo", fileInfo(5), another), store.ErrReplaced},
 		"removed":                {readAnswers(5, d.port()).with("getFileInfo", fileInfo(5), `{}`), store.ErrNotExist},
 		"removed before its blocks are asked for": {readAnswers(5, d.port()).with("getFileInfo", fileInfo(5), fileInfo(5), `{}`).
 			with("getBlockLocations", sound, "java.io.FileNotFoundException: File does not exist: /f"), store.ErrNotExist},
@@ -169,11 +169,18 @@ func TestUnsoundListing(t *testing.T) {
 	}
 }
 
-// TestAppendedFile has a file that grew: its number is the same, but not its length.
-func TestAppendedFile(t *testing.T) {
+// TestReadRange checks that a data node is asked for no more than the bytes of a range.
+func TestReadRange(t *testing.T) {
 	d := newDataNode(t, "hello")
-	n, s := newNameNode(t, readAnswers(5, d.port()).with("getFileInfo", fileInfo(5), fileInfo(5), fileInfo(6)))
-	if data, err := readOnce(t, s); err == nil || len(n.requests("getFileInfo")) < 3 {
-		t.Errorf("read %q, %v", data, err)
+	_, s := newNameNode(t, readAnswers(5, d.port()))
+	f, err := s.Open(t.Context(), "/f")
+	testenv.Must(t, err)
+	defer func() { _ = f.Close() }()
+	p := make([]byte, 2)
+	if _, err := store.ReadRange(f, p, 1); err != nil || string(p) != "el" {
+		t.Errorf("read %q, %v", p, err)
+	}
+	if asked := <-d.asked; asked != [2]uint64{1, 2} {
+		t.Errorf("asked for offset and length %d", asked)
 	}
 }
