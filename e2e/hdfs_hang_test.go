@@ -69,6 +69,7 @@ func TestHungCallsOverRPC(t *testing.T) {
 		t.Run(fmt.Sprint("data node ", i+1), func(t *testing.T) { hungDataNode(t, c, st, dn, dir, data) })
 	}
 	t.Run("cancel", func(t *testing.T) { canceledCalls(t, c, st, dir, data) })
+	t.Run("workers", func(t *testing.T) { disturbedWorkers(t, c, st) })
 	if err := st.Close(); err != nil {
 		t.Error(err)
 	}
