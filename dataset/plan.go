@@ -289,11 +289,16 @@ func (p *Plan) limit() int64 {
 	return p.query.Limit
 }
 
-// workers returns the number of goroutines that read. Where a condition and an offset or a limit
-// meet, one goroutine reads, because the end of the rows depends on the matches before.
+// workers returns the number of goroutines that read.
 func (p *Plan) workers() int {
-	if p.query.Where != "" && (p.query.Offset > 0 || p.query.Limit >= 0) {
+	if p.oneReader() {
 		return 1
 	}
 	return max(p.query.Workers, 1)
+}
+
+// oneReader reports whether a condition and an offset or a limit meet. Then the first and the last row
+// depend on all matches before, which one reader counts.
+func (p *Plan) oneReader() bool {
+	return p.query.Where != "" && (p.query.Offset > 0 || p.query.Limit >= 0)
 }

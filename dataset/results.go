@@ -27,9 +27,10 @@ type Results[T any] struct {
 	plan   *Plan
 	start  func(ctx context.Context, workers int) resultMaker[T]
 
-	readers int           // number of goroutines that read
-	stop    func()        // stops these goroutines; nil before the first call of Next
-	slots   chan *slot[T] // ranges in row order
+	readers  int           // number of goroutines that read
+	stop     func()        // stops these goroutines; nil if none run
+	returned bool          // Next returned rows of these goroutines
+	slots    chan *slot[T] // ranges in row order
 
 	mu     sync.Mutex
 	fewer  *sync.Cond // is signalled when a range ended
@@ -80,7 +81,7 @@ func newResults[T any](ctx context.Context, p *Plan, start func(ctx context.Cont
 // run starts the goroutines.
 func (r *Results[T]) run() {
 	ctx, cancel := context.WithCancel(r.ctx)
-	r.slots, r.begun, r.stored = make(chan *slot[T], r.most()+1), 0, 0
+	r.slots, r.begun, r.stored, r.returned = make(chan *slot[T], r.most()+1), 0, 0, false
 	var readers sync.WaitGroup
 	for range r.readers {
 		readers.Go(func() { r.read(ctx) })
@@ -181,10 +182,10 @@ func (r *Results[T]) end(s *slot[T]) {
 // Next returns the next result, or io.EOF after the last one. After an error, every later call
 // fails. The error is the first in row order, and the results before it were returned.
 func (r *Results[T]) Next() (value T, err error) {
-	if r.stop == nil && r.err == nil {
-		r.run()
-	}
 	for r.err == nil {
+		if r.stop == nil {
+			r.run()
+		}
 		if r.head == nil {
 			select {
 			case r.head = <-r.slots:
@@ -196,6 +197,7 @@ func (r *Results[T]) Next() (value T, err error) {
 		select {
 		case made, ok := <-r.head.results:
 			if ok {
+				r.returned = r.returned || made.end != r.head.at
 				r.head.at, r.stats = made.end, made.stats.Plus(r.stats)
 				return made.value, nil
 			}
@@ -221,14 +223,17 @@ func (r *Results[T]) endRange() {
 	s.rows.release()
 }
 
-// Alone reads the rest with one reader, which frees the memory of others: the rows of begun ranges
-// that were not returned, and all later ranges. It reports whether there were several readers. Next
-// must have been called.
+// Alone stops the readers, which frees their memory, and lets one reader read the rest from the next
+// call of Next on: the rows of begun ranges that were not returned, and all later ranges. It reports
+// whether that can help: there were several readers, or the reader was ahead of the rows that Next
+// returned. Next must have been called.
 func (r *Results[T]) Alone() bool {
-	if r.readers == 1 {
+	//guard: gives up if a reader without results lacks memory, or has counted matches
+	if r.stop == nil || r.readers == 1 && (!r.returned || r.plan.oneReader()) {
 		return false
 	}
 	r.stop()
+	r.stop = nil
 	var again []*rowRange
 	for _, s := range r.unread() {
 		if s.rows != nil {
@@ -238,7 +243,6 @@ func (r *Results[T]) Alone() bool {
 	}
 	r.again, r.readers, r.ended = append(again, r.again...), 1, false
 	r.ranges.retry()
-	r.run()
 	return true
 }
 

@@ -64,6 +64,7 @@ func (m *rowResults[T]) make(rows *rowRange, emit func(result[T]) error) error {
 	return m.of(&m.rows, func(value T) error {
 		stats := m.rows.takeStats()
 		stats.Rows, m.rows.count = m.rows.count, 0
+		m.waiting.passed = m.waiting.passed || stats.Rows > 0 && !m.rows.plan.oneReader()
 		return emit(result[T]{value, stats, m.rows.last})
 	})
 }

@@ -78,6 +78,9 @@ func (s *Scan) Close() {
 	}
 }
 
+// Alone frees memory of workers that read rows ahead: see Results.Alone. The last row stays valid.
+func (s *Scan) Alone() bool { return s.results != nil && s.results.Alone() }
+
 var errClosed = errors.New("dataset: the scan is closed")
 
 // Next appends the Avro bytes of the next row to dst. It returns io.EOF after the last

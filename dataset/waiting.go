@@ -26,6 +26,7 @@ type Waiting struct {
 	memory  *budget.Heap
 	free    chan *Buffer // buffers to be used again
 	buffers int          // number of buffers
+	passed  bool         // a result with rows was passed on, after which reading can begin anew
 
 	most int64 // most bytes of all results, except the first two buffers
 
@@ -41,9 +42,12 @@ func newWaiting(ctx context.Context, pool *budget.Pool, workers int) *Waiting {
 }
 
 // Retries reports whether the rows of a range that are not in its results yet are read again after an
-// error, by a single worker: the error is for lack of memory, and there are several workers. Then
-// pass no result that only the error made necessary.
-func (w *Waiting) Retries(err error) bool { return w.workers > 1 && errors.As(err, new(*budget.Error)) }
+// error, by a single worker: the error is for lack of memory, and there are several workers, or the
+// results of the single one may take the memory. Then pass no result that only the error made
+// necessary.
+func (w *Waiting) Retries(err error) bool {
+	return (w.workers > 1 || w.passed) && errors.As(err, new(*budget.Error))
+}
 
 // fits reports whether n bytes more may wait.
 func (w *Waiting) fits(n int64) bool {

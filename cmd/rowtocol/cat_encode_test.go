@@ -51,9 +51,10 @@ func (r *refusedEncoder) Append(dst, row []byte) ([]byte, error) {
 	return r.Encoder.Append(dst, row)
 }
 
-// If there is too little memory for several workers, a single one goes on, and the bytes are those
-// that it alone writes.
-func TestEncodeWithoutMemoryForSeveral(t *testing.T) {
+// encodedRows makes a dataset with 3000 rows, of which some are long. It returns the account of its
+// memory too.
+func encodedRows(t *testing.T) (*dataset.Dataset, *shred.Schema, *budget.Pool) {
+	t.Helper()
 	const schema = `{"type":"record","name":"R","fields":[{"name":"text","type":"string"}]}`
 	name := filepath.Join(t.TempDir(), "in.avro")
 	var b bytes.Buffer
@@ -80,6 +81,13 @@ func TestEncodeWithoutMemoryForSeveral(t *testing.T) {
 	must(t, err)
 	s, err := shred.ParseSchema(schema)
 	must(t, err)
+	return data, s, pool
+}
+
+// If there is too little memory for several workers, or for results that wait, a single worker goes
+// on, and the bytes are the same.
+func TestEncodeInLittleMemory(t *testing.T) {
+	data, s, pool := encodedRows(t)
 	encodings := map[string]func() (export.Encoding, error){
 		"avro": func() (export.Encoding, error) { return export.Avro(s, "null") },
 		"json": func() (export.Encoding, error) { return export.JSON(s, export.JSONOptions{}), nil },
@@ -89,6 +97,7 @@ func TestEncodeWithoutMemoryForSeveral(t *testing.T) {
 		must(t, err)
 		encode := func(e export.Encoding, workers int) []byte {
 			c := &catInput{memory: pool}
+			var err error
 			c.plan, err = data.Plan(dataset.Query{Limit: -1, Workers: workers})
 			must(t, err)
 			var out bytes.Buffer
@@ -100,10 +109,42 @@ func TestEncodeWithoutMemoryForSeveral(t *testing.T) {
 		}
 		want := encode(e, 1)
 		for _, large := range []bool{false, true} {
-			once := refusedOnce{e, large, new(atomic.Bool)}
-			if got := encode(once, 2); !once.refused.Load() || !bytes.Equal(got, want) {
-				t.Errorf("%s: 2 workers write %d bytes, one %d", to, len(got), len(want))
+			for _, workers := range []int{1, 2} {
+				once := refusedOnce{e, large, new(atomic.Bool)}
+				if got := encode(once, workers); !once.refused.Load() || !bytes.Equal(got, want) {
+					t.Errorf("%s: %d workers write %d bytes, expected %d", to, workers, len(got), len(want))
+				}
 			}
 		}
+	}
+}
+
+// greedy is a Writer that needs more memory for large rows than workers leave.
+type greedy struct {
+	pool   *budget.Pool
+	rows   int
+	needed bool
+}
+
+func (g *greedy) Write([]byte) error { g.rows++; return nil }
+func (g *greedy) Close() error       { return nil }
+
+func (g *greedy) Memory(int) int64 {
+	if g.needed {
+		return 0
+	}
+	g.needed = true
+	return g.pool.Available() + 1
+}
+
+// A row for which there is no memory next to workers is written once they have stopped.
+func TestCopyInLittleMemory(t *testing.T) {
+	data, _, pool := encodedRows(t)
+	c := &catInput{memory: pool}
+	scan, err := data.Scan(t.Context(), dataset.Query{Limit: -1, Workers: 2})
+	must(t, err)
+	w := &greedy{pool: pool}
+	if err := c.copyScan(scan, w); err != nil || !w.needed || w.rows != 3000 {
+		t.Errorf("%d rows, %v", w.rows, err)
 	}
 }

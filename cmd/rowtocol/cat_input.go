@@ -176,13 +176,18 @@ const (
 	keptRow = 1 << 20
 )
 
-// writeRow writes a row if there is memory for it.
-func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
+// writeRow writes a row of a scan if there is memory for it.
+func writeRow(w export.Writer, row []byte, memory *budget.Heap, s *dataset.Scan) error {
 	if len(row) < largeRow {
 		return w.Write(row)
 	}
 	need := w.Memory(len(row))
-	if err := memory.Reserve(need); err != nil {
+	err := memory.Reserve(need)
+	//guard: writes a row for which there is no memory next to workers
+	if err != nil && s.Alone() {
+		err = memory.Reserve(need)
+	}
+	if err != nil {
 		return fmt.Errorf("a row of %d bytes: %w", len(row), err)
 	}
 	defer memory.Release(need)
@@ -213,7 +218,7 @@ func (c *catInput) copyScan(s *dataset.Scan, w export.Writer) (err error) {
 	var row []byte
 	for n := 1; ; n++ {
 		if row, err = s.Next(row[:0]); err == nil {
-			err = writeRow(w, row, memory)
+			err = writeRow(w, row, memory, s)
 		}
 		if cap(row) > keptRow && len(row) < cap(row)/4 {
 			row = nil // frees an unusually large row
