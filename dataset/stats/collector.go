@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/axiomhq/hyperloglog"
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/rowtocol/rowtocol/format/column"
@@ -16,9 +15,11 @@ const maxTextKept = 64
 // collector collects the figures of one column.
 type collector struct {
 	column *column.Column
-	sketch *hyperloglog.Sketch
-	last   uint64 // hash of the last value
-	hashed bool   // last is set
+	sketch *sketch
+	hashes []uint64 // hashes that are not in the sketch yet
+	last   uint64   // hash of the last value
+	hashed bool     // last is set
+	err    error    // why there is no memory for the sketch
 
 	values, nulls, nan int64
 	ordered            int64 // number of values with an order
@@ -61,8 +62,8 @@ func (s *span) merge(o *span) {
 	s.sum += o.sum
 }
 
-// merge adds the figures of later values.
-func (c *collector) merge(later *collector) error {
+// merge adds the figures of later values, whose hashes the sketch has.
+func (c *collector) merge(later *collector) {
 	if later.ordered > 0 {
 		c.mergeBounds(later)
 	}
@@ -76,7 +77,6 @@ func (c *collector) merge(later *collector) error {
 	for i, seen := range later.seen {
 		c.seen[i] = c.seen[i] || seen
 	}
-	return c.sketch.Merge(later.sketch)
 }
 
 // mergeBounds merges the least and the largest values. later has at least one.
@@ -240,13 +240,23 @@ func (c *collector) compare(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// hash adds the hash of a value to the sketch. It skips a value that equals the last value,
+// hash adds the hash of a value. It skips a value that equals the last value,
 // which is common.
 func (c *collector) hash(h uint64) {
 	if h != c.last || !c.hashed {
 		c.last, c.hashed = h, true
-		c.sketch.InsertHash(h)
+		if c.hashes = append(c.hashes, h); len(c.hashes) == cap(c.hashes) {
+			c.pass()
+		}
 	}
+}
+
+// pass passes the hashes on to the sketch.
+func (c *collector) pass() {
+	if err := c.sketch.add(c.hashes); err != nil {
+		c.err = err
+	}
+	c.hashes = c.hashes[:0]
 }
 
 // hashNumber returns a hash of a number.

@@ -15,7 +15,7 @@ import (
 func (c *collector) result() Column {
 	r := Column{Name: c.column.Name, Type: c.column.SchemaType(), Values: c.values, Nulls: c.nulls}
 	if c.column.Type != column.Null {
-		distinct := min(int64(c.sketch.Estimate()), c.values) // the estimate may exceed the number of values
+		distinct := min(c.sketch.estimate(), c.values) // the estimate may exceed the number of values
 		r.Distinct = &distinct
 	}
 	r.Items, r.Length = c.items.result(), c.lengths.result()

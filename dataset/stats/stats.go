@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/axiomhq/hyperloglog"
-
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/budget"
@@ -38,14 +36,8 @@ type Lengths struct {
 	Max  int64   `json:"max"`
 }
 
-// sketchMemory is the approximate size of a column's sketch, and columnMemory the size of its
-// other figures, in bytes.
-const (
-	sketchMemory = 24 << 10
-	columnMemory = 2 << 10
-	// manyValues is the number of values of a column from which sketchMemory is reserved.
-	manyValues = 1 << 10
-)
+// columnMemory is the approximate size of the figures of a column without its sketch, in bytes.
+const columnMemory = 2 << 10
 
 // Collect returns the figures of the columns of a plan's rows. progress is called from time to time
 // with what was read; it may be nil. The statistics are those of the whole query.
@@ -56,13 +48,13 @@ func Collect(ctx context.Context, p *dataset.Plan, memory *budget.Pool, progress
 	}
 	heap := memory.NewHeap()
 	defer heap.Close()
-	total, err := newFigures(m.Columns, heap)
+	total, err := newFigures(m.Columns, newSketches(len(m.Columns), heap))
 	if err != nil {
 		return nil, dataset.Stats{}, err
 	}
 	r, err := dataset.BatchResults(ctx, p, func() func(*dataset.RangeBatches, func(*figures) error) error {
 		return func(b *dataset.RangeBatches, emit func(*figures) error) error {
-			return collectRange(m.Columns, heap, b, emit)
+			return collectRange(m.Columns, total.sketches, b, emit)
 		}
 	})
 	if err != nil {
@@ -74,18 +66,10 @@ func Collect(ctx context.Context, p *dataset.Plan, memory *budget.Pool, progress
 		if errors.Is(err, io.EOF) {
 			return total.result(), r.Stats(), nil
 		}
-		if err == nil {
-			//guard: adds up figures for which there is no memory next to several workers
-			if err = total.reserveMerge(of); errors.As(err, new(*budget.Error)) && r.Alone() {
-				err = total.reserveMerge(of)
-			}
-		}
-		if err == nil {
-			err = total.merge(of)
-		}
 		if err != nil {
 			return nil, r.Stats(), err
 		}
+		total.merge(of)
 		if progress != nil {
 			progress(r.Stats())
 		}
@@ -93,8 +77,8 @@ func Collect(ctx context.Context, p *dataset.Plan, memory *budget.Pool, progress
 }
 
 // collectRange passes the figures of a range to emit.
-func collectRange(columns []column.Column, heap *budget.Heap, b *dataset.RangeBatches, emit func(*figures) error) error {
-	f, err := newFigures(columns, heap)
+func collectRange(columns []column.Column, sketches *sketches, b *dataset.RangeBatches, emit func(*figures) error) error {
+	f, err := newFigures(columns, sketches)
 	if err != nil {
 		return err
 	}
@@ -112,78 +96,48 @@ func collectRange(columns []column.Column, heap *budget.Heap, b *dataset.RangeBa
 	return err
 }
 
-// figures collects the figures of columns.
+// figures collects the figures of columns. The sketches are shared.
 type figures struct {
-	columns []collector
-	heap    *budget.Heap
-	held    int64
+	columns  []collector
+	sketches *sketches
+	hashes   [256]uint64 // memory of the hashes of the column that is added
 }
 
-func newFigures(columns []column.Column, heap *budget.Heap) (*figures, error) {
-	f := &figures{columns: make([]collector, len(columns)), heap: heap}
-	if err := f.reserve(int64(len(columns)) * columnMemory); err != nil {
+func newFigures(columns []column.Column, sketches *sketches) (*figures, error) {
+	f := &figures{columns: make([]collector, len(columns)), sketches: sketches}
+	if err := sketches.heap.Reserve(f.memory()); err != nil {
 		return nil, fmt.Errorf("%d columns: %w", len(columns), err)
 	}
 	for i := range columns {
-		f.columns[i] = collector{column: &columns[i], sketch: hyperloglog.New14()}
+		f.columns[i] = collector{column: &columns[i], sketch: &sketches.columns[i]}
 	}
 	return f, nil
 }
 
-func (f *figures) reserve(n int64) error {
-	if err := f.heap.Reserve(n); err != nil {
-		return err
-	}
-	f.held += n
-	return nil
-}
+func (f *figures) memory() int64 { return int64(len(f.columns)) * columnMemory }
 
 // Release frees the memory.
-func (f *figures) Release() {
-	f.heap.Release(f.held)
-	f.held = 0
-}
+func (f *figures) Release() { f.sketches.heap.Release(f.memory()) }
 
-// add adds the rows of a batch. vector returns the values of a column. It reserves the memory of a
-// column's sketch once the column has many values.
+// add adds the rows of a batch. vector returns the values of a column.
 func (f *figures) add(vector func(col int) *column.Vector) error {
 	for i := range f.columns {
 		c := &f.columns[i]
-		before := c.values
+		c.hashes = f.hashes[:0]
 		c.add(vector(i))
-		if before >= manyValues || c.values < manyValues {
-			continue
+		if c.pass(); c.err != nil {
+			return fmt.Errorf("column %s: %w", c.column.Name, c.err)
 		}
-		if err := f.reserve(sketchMemory); err != nil {
-			return fmt.Errorf("column %s: %w", c.column.Name, err)
-		}
-	}
-	return nil
-}
-
-// reserveMerge reserves memory for merge.
-func (f *figures) reserveMerge(later *figures) error {
-	grown := int64(0)
-	for i := range f.columns {
-		if n := f.columns[i].values; n < manyValues && n+later.columns[i].values >= manyValues {
-			grown++
-		}
-	}
-	if err := f.reserve(grown * sketchMemory); err != nil {
-		return fmt.Errorf("%d columns: %w", len(f.columns), err)
 	}
 	return nil
 }
 
 // merge adds the figures of later rows, whose memory it frees.
-func (f *figures) merge(later *figures) error {
-	defer later.Release()
+func (f *figures) merge(later *figures) {
 	for i := range f.columns {
-		if err := f.columns[i].merge(&later.columns[i]); err != nil {
-			return err
-		}
+		f.columns[i].merge(&later.columns[i])
 	}
-	return nil
+	later.Release()
 }
 
 // result returns the figures of each column.

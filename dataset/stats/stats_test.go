@@ -14,15 +14,14 @@ import (
 // collect returns the figures of vectors of a column.
 func collect(t *testing.T, c column.Column, vectors ...*column.Vector) Column {
 	t.Helper()
-	heap := budget.New(1 << 20).NewHeap()
-	all, err := newFigures([]column.Column{c}, heap)
+	sketches := newSketches(1, budget.New(1<<20).NewHeap())
+	all, err := newFigures([]column.Column{c}, sketches)
 	testenv.Must(t, err)
 	for _, v := range vectors {
-		one, err := newFigures([]column.Column{c}, heap)
+		one, err := newFigures([]column.Column{c}, sketches)
 		testenv.Must(t, err)
 		testenv.Must(t, one.add(func(int) *column.Vector { return v }))
-		testenv.Must(t, all.reserveMerge(one))
-		testenv.Must(t, all.merge(one))
+		all.merge(one)
 	}
 	r := all.result()[0]
 	if _, err := json.Marshal(r); err != nil {
@@ -109,7 +108,7 @@ func TestOneLongText(t *testing.T) {
 // New fails if the memory is too small for the columns.
 func TestMemory(t *testing.T) {
 	columns := make([]column.Column, 1000)
-	if _, err := newFigures(columns, budget.New(1<<20).NewHeap()); err == nil || !strings.Contains(err.Error(), "1000 columns") {
+	if _, err := newFigures(columns, newSketches(len(columns), budget.New(1<<20).NewHeap())); err == nil || !strings.Contains(err.Error(), "1000 columns") {
 		t.Error(err)
 	}
 }
