@@ -9,7 +9,8 @@ import (
 )
 
 // A vector always keeps smallVector bytes of memory for the next batch, and up to
-// largeVector bytes if a quarter of them was used.
+// largeVector bytes if a quarter of them was used by one of the last two batches: the last
+// batch of a range is often small.
 const (
 	smallVector = 1 << 20
 	largeVector = 16 << 20
@@ -24,7 +25,10 @@ type vectorMemory struct {
 }
 
 // vectorSize is the size of a vector in bytes.
-type vectorSize struct{ memory, used int64 }
+type vectorSize struct {
+	memory, used int64
+	before       int64 // used by the batch before
+}
 
 func memoryOf(v *column.Vector) (s vectorSize) {
 	addSize(&s, v.Lengths)
@@ -89,6 +93,7 @@ func (m *vectorMemory) update(i int, v *column.Vector) error {
 	} else {
 		m.heap.Release(-more)
 	}
+	now.before = before.before
 	m.sizes[i] = now
 	return nil
 }
@@ -109,9 +114,10 @@ func (m *vectorMemory) restored(i int, v *column.Vector) {
 // reset empties a vector, and frees its memory if it is unusually large.
 func (m *vectorMemory) reset(i int, v *column.Vector) {
 	had := memoryOf(v)
-	if had.memory > largeVector || had.memory > smallVector && had.used < had.memory/4 {
+	if had.memory > largeVector || had.memory > smallVector && max(had.used, m.sizes[i].before) < had.memory/4 {
 		*v = column.Vector{Encoded: v.Encoded}
 	}
 	v.Reset()
 	_ = m.update(i, v) // the vector is not larger than before
+	m.sizes[i].before = had.used
 }
