@@ -51,8 +51,7 @@ func (r *refusedEncoder) Append(dst, row []byte) ([]byte, error) {
 	return r.Encoder.Append(dst, row)
 }
 
-// encodedRows makes a dataset with 3000 rows, of which some are long. It returns the account of its
-// memory too.
+// encodedRows makes a dataset with 3000 rows, and the account of its memory. Some rows are long.
 func encodedRows(t *testing.T) (*dataset.Dataset, *shred.Schema, *budget.Pool) {
 	t.Helper()
 	const schema = `{"type":"record","name":"R","fields":[{"name":"text","type":"string"}]}`
