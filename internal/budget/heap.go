@@ -76,12 +76,17 @@ func (h *Heap) Close() {
 	h.Release(n)
 }
 
+var collect = runtime.GC // tests replace it
+
 // reserveHeap reserves memory on the heap. If the pool has no room for it besides the garbage,
 // reserveHeap runs the collector before it returns.
 func (p *Pool) reserveHeap(n int64) error {
 	if err := p.Reserve(n); err != nil {
 		return err
 	}
+	//guard: waits while garbage is collected for another owner
+	p.collecting.Lock()
+	defer p.collecting.Unlock()
 	p.mu.Lock()
 	full := p.garbage > 0 && p.used+p.garbage > p.size
 	if full {
@@ -90,7 +95,7 @@ func (p *Pool) reserveHeap(n int64) error {
 	p.mu.Unlock()
 	//guard: collects garbage that would exceed the pool
 	if full {
-		runtime.GC()
+		collect()
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package budget
 import (
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"testing"
 )
 
@@ -112,5 +113,37 @@ func TestGarbageIsCollectedInTime(t *testing.T) {
 	b.Close()
 	if p.Available() != 100 {
 		t.Errorf("left %d", p.Available())
+	}
+}
+
+// TestReserveWaitsForCollection checks that no owner gets memory before the garbage is collected.
+func TestReserveWaitsForCollection(t *testing.T) {
+	p := New(100)
+	a, b := p.NewHeap(), p.NewHeap()
+	for _, h := range []*Heap{a, b} {
+		if err := h.Reserve(40); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var waiting sync.WaitGroup
+	collected, early := false, false
+	defer func() { collect = runtime.GC }()
+	collect = func() {
+		waiting.Go(func() {
+			_ = b.Reserve(1)
+			early = !collected
+		})
+		for range 1000 {
+			runtime.Gosched() // lets the other owner go on
+		}
+		collected = true
+	}
+	a.Release(40)
+	if err := a.Reserve(50); err != nil { // 90 in use and 40 of garbage
+		t.Error(err)
+	}
+	waiting.Wait()
+	if !collected || early {
+		t.Errorf("collected: %v, memory was given before: %v", collected, early)
 	}
 }

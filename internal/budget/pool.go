@@ -13,6 +13,8 @@ type Pool struct {
 	size int64
 	turn chan struct{} // has an element while no share has the turn
 
+	collecting sync.Mutex // is locked while garbage is collected, and memory on the heap is given
+
 	mu      sync.Mutex
 	used    int64
 	garbage int64 // bytes on the heap that were released since the last collection
