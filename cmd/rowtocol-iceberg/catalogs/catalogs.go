@@ -1,0 +1,168 @@
+package catalogs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/catalog"
+	_ "github.com/apache/iceberg-go/catalog/glue"   // a catalog registers itself
+	_ "github.com/apache/iceberg-go/catalog/hadoop" // a catalog registers itself
+	_ "github.com/apache/iceberg-go/catalog/hive"   // a catalog registers itself
+	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/apache/iceberg-go/catalog/sql"
+	"github.com/apache/iceberg-go/table"
+	_ "modernc.org/sqlite" // the driver of the sql catalog
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Kinds are the kinds of catalogs.
+var Kinds = []string{"sql", "rest", "hadoop", "hive", "glue"}
+
+// Options name a catalog.
+type Options struct {
+	Kind string // one of Kinds
+	// Name is the name of the catalog. In a SQLite file, catalogs of several names can be.
+	Name      string
+	URI       string
+	Warehouse string
+	// Properties are more properties, as iceberg-go and other programs know them: token,
+	// credential, prefix, scope and so on.
+	Properties map[string]string
+}
+
+// Catalog is an open catalog.
+type Catalog struct {
+	catalog.Catalog
+	kind, warehouse string
+}
+
+// Open opens a catalog. The caller closes it.
+func Open(ctx context.Context, o Options) (*Catalog, error) {
+	if !slices.Contains(Kinds, o.Kind) {
+		return nil, failure.New(failure.Usage, "catalog %q: there are the kinds %s", o.Kind, strings.Join(Kinds, ", "))
+	}
+	warehouse, err := absolute(o.Warehouse)
+	if err != nil {
+		return nil, err
+	}
+	p := iceberg.Properties{}
+	maps.Copy(p, o.Properties)
+	maps.Copy(p, map[string]string{"type": o.Kind, "uri": o.URI, "warehouse": warehouse})
+	switch o.Kind {
+	case "sql":
+		err = useSQLite(p)
+	case "hadoop":
+		// store.Rename never replaces, and HDFS renames in one step.
+		p["allow-unsafe-commits"] = "true"
+	}
+	if err == nil && warehouse == "" && o.Kind != "rest" && o.Kind != "glue" {
+		err = failure.New(failure.Usage, "a catalog of the kind %s needs a warehouse", o.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := catalog.Load(ctx, o.Name, p)
+	if err != nil {
+		return nil, Judge(fmt.Errorf("catalog %s: %w", o.URI, err))
+	}
+	return &Catalog{c, o.Kind, warehouse}, nil
+}
+
+// absolute returns a warehouse with a scheme. The name of a warehouse that a REST server knows
+// is left as it is.
+func absolute(warehouse string) (string, error) {
+	if !strings.HasPrefix(warehouse, "/") && !strings.HasPrefix(warehouse, ".") {
+		return strings.TrimSuffix(warehouse, "/"), nil
+	}
+	p, err := filepath.Abs(warehouse)
+	return "file://" + p, err
+}
+
+// useSQLite sets the properties of a SQLite file, which has the URI sqlite:///path, as in other
+// programs.
+func useSQLite(p iceberg.Properties) error {
+	name, ok := strings.CutPrefix(p["uri"], "sqlite:///")
+	//guard: refuses other databases
+	if !ok && (name == "" || strings.Contains(name, "://")) {
+		return failure.New(failure.Usage, "catalog %q: the sql catalog is a SQLite file, such as sqlite:////data/catalog.db", p["uri"])
+	}
+	p["uri"] = "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(name) +
+		"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)"
+	p[sql.DriverKey], p[sql.DialectKey] = "sqlite", string(sql.SQLite)
+	return nil
+}
+
+// Close closes the catalog.
+func (c *Catalog) Close() error {
+	if closer, ok := c.Catalog.(catalog.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
+
+// Location returns the place of a new table. It is empty if the catalog chooses the place.
+func (c *Catalog) Location(name table.Identifier) string {
+	if c.kind != "sql" {
+		return ""
+	}
+	last := len(name) - 1
+	scheme, p := store.Scheme(c.warehouse)
+	p = path.Join(p, strings.Join(name[:last], ".")+".db", name[last])
+	if scheme == "" {
+		return p
+	}
+	return scheme + "://" + p
+}
+
+// Warehouse returns the location of the warehouse. It is empty if only the catalog knows it.
+func (c *Catalog) Warehouse() string { return c.warehouse }
+
+// EnsureNamespace makes the namespace of a table, if there is none.
+func (c *Catalog) EnsureNamespace(ctx context.Context, name table.Identifier) error {
+	namespace := catalog.NamespaceFromIdent(name)
+	ok, err := c.CheckNamespaceExists(ctx, namespace)
+	if ok || err != nil {
+		return err
+	}
+	err = c.CreateNamespace(ctx, namespace, nil)
+	//guard: accepts a namespace that another process makes at the same time
+	if errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
+		return nil
+	}
+	return err
+}
+
+// final are errors after which a retry does not help.
+var final = []struct{ err, kind error }{
+	{catalog.ErrInvalidIdentifier, failure.Usage},
+	{catalog.ErrCatalogNotFound, failure.Usage},
+	{rest.ErrOAuthError, failure.Refused},
+	{rest.ErrForbidden, failure.Refused},
+	{rest.ErrUnauthorized, failure.Refused},
+	{rest.ErrBadRequest, failure.Refused},
+}
+
+// Judge gives an error of a catalog a kind. An error of an unknown cause is failure.Storage.
+func Judge(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	for _, f := range final {
+		if errors.Is(err, f.err) {
+			return failure.As(f.kind, err)
+		}
+	}
+	if err = failure.Judge(err); failure.HasKind(err) {
+		return err
+	}
+	return failure.As(failure.Storage, err)
+}

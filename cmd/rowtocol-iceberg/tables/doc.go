@@ -1,0 +1,31 @@
+// Package tables makes an Iceberg table hold exactly what a destination holds.
+//
+// # What the table holds
+//
+// The property rowtocol.output of the table names the destination, its outputs and increments,
+// and has a digest of the names of their files: see Record. It changes in the transaction
+// that changes the files. Sync decides by it alone, and refuses a table whose current files are
+// not those of the property: another program changed it.
+//
+//	no table                          create it, with a property that names no output
+//	a table without the property      take it if it is empty and has the same columns; else refuse it
+//	a property of another destination refuse it
+//	the same outputs                  do nothing
+//	more files                        append them
+//	other files                       replace those that are gone: one snapshot of the kind overwrite
+//
+// # Exactly once
+//
+// A commit is one call of the catalog. It requires that the snapshot is the one that Sync
+// decided by. After a conflict, and after an error that leaves open what happened, Sync loads
+// the table again and decides anew, so a commit that succeeded is found, and one that did
+// not is repeated. After a commit, Sync reads the destination again: if it changed, Sync
+// begins again.
+//
+// # Expiry
+//
+// A snapshot that names a replaced file cannot be kept, because the file will be removed. Sync
+// removes such snapshots from the table, and those beyond the number to keep, in a
+// transaction after the commit. It never removes data files. Files of metadata that nothing
+// names any more are removed when they are old enough, so that queries under way find them.
+package tables
