@@ -35,16 +35,20 @@ func readLive(ctx context.Context, fs iceio.IO, s *table.Snapshot) (*liveFiles, 
 	if err != nil {
 		return nil, err
 	}
-	entries := make([][]iceberg.ManifestEntry, len(manifests))
-	err = parallel.Do(ctx, len(manifests), manifestReaders, func(_ context.Context, i int) (err error) {
-		entries[i], err = manifests[i].FetchEntries(fs, true)
-		return err
+	entries := make([][]iceberg.DataFile, len(manifests))
+	err = parallel.Do(ctx, len(manifests), manifestReaders, func(_ context.Context, i int) error {
+		for e, err := range manifests[i].Entries(fs, true) {
+			if err != nil {
+				return err
+			}
+			entries[i] = append(entries[i], e.DataFile())
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range slices.Concat(entries...) {
-		f := e.DataFile()
+	for _, f := range slices.Concat(entries...) {
 		switch {
 		case f.ContentType() != iceberg.EntryContentData:
 			live.deletes = append(live.deletes, f.FilePath())
