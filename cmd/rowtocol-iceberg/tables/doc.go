@@ -24,8 +24,11 @@
 //
 // # Expiry
 //
-// A snapshot that names a replaced file cannot be kept, because the file will be removed. Sync
-// removes such snapshots from the table, and those beyond the number to keep, in a
-// transaction after the commit. It never removes data files. Files of metadata that nothing
-// names any more are removed when they are old enough, so that queries under way find them.
+// A file that was replaced will be removed from the destination. So Sync removes the snapshots
+// that name such files from the table, and those beyond the number to keep, by a commit of its
+// own. It does not remove a snapshot that a branch or a tag names: if a replaced file is in
+// it, the error names the branch or the tag. Sync never removes data files.
+//
+// Manifests, lists of manifests and metadata files that nothing names any more are removed
+// when they have a certain age, so that queries under way still find them.
 package tables

@@ -127,6 +127,8 @@ type syncer struct {
 	at      store.Location // the destination
 	result  Result
 	footers map[string]*pq.FileMetaData // of files that an earlier try read, by URI
+	// committed is whether this Sync committed a change.
+	committed bool
 }
 
 // checkPlace refuses metadata in the destination, and a destination in the metadata.
@@ -152,7 +154,7 @@ func (s *syncer) run(ctx context.Context) error {
 		err := s.try(ctx)
 		if err == nil {
 			s.Log.Debug("synced", "tries", s.result.Tries, "seconds", time.Since(began).Seconds())
-			return s.expire(ctx)
+			return s.tidy(ctx)
 		}
 		if !s.again(err) {
 			return err

@@ -157,6 +157,7 @@ func (u *update) commit(ctx context.Context) error {
 	if err != nil {
 		return catalogs.Judge(fmt.Errorf("commit table %s: %w", u.s.Table, err))
 	}
+	u.s.committed = true
 	r := &u.s.result
 	r.Added, r.Removed = r.Added+len(u.add.files), r.Removed+len(u.remove)
 	r.Schema = append(r.Schema, describe(u.changes)...)
