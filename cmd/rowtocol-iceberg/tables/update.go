@@ -231,6 +231,8 @@ func describe(changes []fields.Change) []string {
 		switch {
 		case c.Add != nil:
 			texts[i] = fmt.Sprintf("new column %s %s", path, c.Add)
+		case c.Promote != nil && c.Optional:
+			texts[i] = fmt.Sprintf("column %s becomes optional %s", path, c.Promote)
 		case c.Promote != nil:
 			texts[i] = fmt.Sprintf("column %s becomes %s", path, c.Promote)
 		default:
