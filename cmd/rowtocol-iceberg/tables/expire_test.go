@@ -3,7 +3,6 @@ package tables
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -96,7 +95,9 @@ func TestSweep(t *testing.T) {
 			f.convert("", replacement)
 			f.sync(o)
 		}
-		dir, _ := strings.CutPrefix(filepath.Dir(f.load(o).MetadataLocation()), "file:")
+		at, err := o.Resolve(f.load(o).MetadataLocation())
+		testenv.Must(t, err)
+		dir := filepath.Dir(at.Path)
 		old := time.Now().Add(-2 * time.Hour)
 		for _, name := range []string{"other.avro", "stats.puffin"} {
 			testenv.Must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))

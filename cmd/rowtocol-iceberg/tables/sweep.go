@@ -23,11 +23,12 @@ func (s *syncer) sweep(ctx context.Context) error {
 	if err != nil || t == nil {
 		return err
 	}
-	dir, err := s.Resolve(path.Dir(t.MetadataLocation()))
+	at, err := s.Resolve(t.MetadataLocation())
 	if err != nil {
 		return nil //nolint:nilerr // the metadata is in a store that only the catalog reaches
 	}
-	infos, err := dir.Store.List(ctx, dir.Path)
+	dir := path.Dir(at.Path)
+	infos, err := at.Store.List(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (s *syncer) sweep(ctx context.Context) error {
 		if named[name] {
 			continue
 		}
-		if err := dir.Store.Remove(ctx, path.Join(dir.Path, name)); err != nil && !store.Absent(err) {
+		if err := at.Store.Remove(ctx, path.Join(dir, name)); err != nil && !store.Absent(err) {
 			return err
 		}
 		s.result.Swept++

@@ -2,7 +2,9 @@ package tables
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 func TestSync(t *testing.T) {
@@ -146,4 +149,35 @@ func TestRefusedOptions(t *testing.T) {
 		tt.change(&o)
 		f.refused(o, tt.kind, tt.says)
 	}
+}
+
+// resolveRemote resolves hdfs://nn/path to a path of the local disk, as if it were remote.
+func resolveRemote(location string) (store.Location, error) {
+	p, ok := strings.CutPrefix(location, "hdfs://nn/")
+	if !ok {
+		return store.Resolve(location)
+	}
+	return store.Location{Store: store.Local(), Origin: "hdfs://nn", Path: "/" + p}, nil
+}
+
+func TestRemote(t *testing.T) {
+	eachCatalog(t, func(t *testing.T, kind string) {
+		f := newFixture(t)
+		o := f.options(kind)
+		o.Resolve, o.Destination, o.KeepMetadata = resolveRemote, "hdfs://nn"+f.dest, time.Hour
+		o.Catalog.Warehouse = "hdfs://nn" + o.Catalog.Warehouse
+		for i := range 2 {
+			f.input("", i*10, i*10+10)
+			f.convert("", increment)
+			f.sync(o)
+		}
+		tbl := f.load(o)
+		entries := f.entries(tbl)
+		if len(entries) != 2 || !strings.HasPrefix(entries[0].FilePath(), "hdfs://nn"+f.dest+"/") || !strings.HasPrefix(tbl.MetadataLocation(), "hdfs://nn/") {
+			t.Errorf("%d files, %s", len(entries), tbl.MetadataLocation())
+		}
+		if r := f.sync(o); !r.Nothing {
+			t.Errorf("%+v", r)
+		}
+	})
 }
