@@ -129,6 +129,15 @@ func physical(e *pq.SchemaElement) (t iceberg.Type, why string) {
 	return nil, fmt.Sprintf("a table has no values of the type %v", e.Type.V)
 }
 
+// HasByteDecimals reports whether a file stores decimals as BYTE_ARRAY, which Iceberg does not
+// provide for. Iceberg's vectorized reader in Spark cannot read them, other readers can.
+func HasByteDecimals(schema []pq.SchemaElement) bool {
+	return slices.ContainsFunc(schema, func(e pq.SchemaElement) bool {
+		_, decimal := e.LogicalType.Value.(*pq.DecimalType)
+		return decimal && e.Type.V == pq.ByteArray
+	})
+}
+
 // Schema returns a schema of columns, and gives them IDs.
 func Schema(columns []iceberg.NestedField) *iceberg.Schema {
 	n := numbering{}

@@ -43,3 +43,23 @@ func TestEvolve(t *testing.T) {
 		f.refused(o, failure.Input, "column n: a table cannot have long and string in one column")
 	})
 }
+
+// Spark reads decimals of bytes row by row only.
+func TestByteDecimals(t *testing.T) {
+	f := newFixture(t)
+	o := f.options("sql")
+	f.input("k=1", 0, 10)
+	f.convert("k=1", first)
+	f.sync(o)
+	if got, ok := f.load(o).Properties()[vectorizationKey]; ok {
+		t.Errorf("%s is %s", vectorizationKey, got)
+	}
+	f.schema = `{"type":"record","name":"R","fields":[{"name":"dec","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}}]}`
+	f.row = func(id int) []byte { return []byte{2, byte(id)} }
+	f.input("k=2", 0, 10)
+	f.convert("k=2", first)
+	f.sync(o)
+	if got := f.load(o).Properties()[vectorizationKey]; got != "false" {
+		t.Errorf("%s is %q", vectorizationKey, got)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/cmd/rowtocol-iceberg/catalogs"
 	"github.com/rowtocol/rowtocol/cmd/rowtocol-iceberg/datafile"
@@ -16,6 +17,9 @@ import (
 	"github.com/rowtocol/rowtocol/cmd/rowtocol-iceberg/source"
 	"github.com/rowtocol/rowtocol/job/failure"
 )
+
+// vectorizationKey is the property that lets Spark read batches of columns.
+const vectorizationKey = "read.parquet.vectorization.enabled"
 
 // update is a transaction that makes a table hold what a source holds.
 type update struct {
@@ -190,6 +194,9 @@ func (u *update) stage(ctx context.Context) (*table.Transaction, error) {
 		return nil, err
 	}
 	properties := iceberg.Properties{recordKey: u.record.text(), table.DefaultNameMappingKey: string(mapping)}
+	if slices.ContainsFunc(u.add.footers, func(f *pq.FileMetaData) bool { return fields.HasByteDecimals(f.Schema) }) {
+		properties[vectorizationKey] = "false"
+	}
 	if err := txn.SetProperties(properties); err != nil {
 		return nil, err
 	}
