@@ -91,7 +91,7 @@ func absolute(warehouse string) (string, error) {
 // programs.
 func useSQLite(p iceberg.Properties) error {
 	name, ok := strings.CutPrefix(p["uri"], "sqlite:///")
-	//guard: refuses other databases
+	//guard: refuses other databases (tests: ./tables)
 	if !ok && (name == "" || strings.Contains(name, "://")) {
 		return failure.New(failure.Usage, "catalog %q: the sql catalog is a SQLite file, such as sqlite:////data/catalog.db", p["uri"])
 	}

@@ -83,3 +83,27 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("NaN: %d, %t", n, ok)
 	}
 }
+
+// The bounds of one of several row groups are not those of the file.
+func TestRowGroups(t *testing.T) {
+	schema := iceberg.NewSchema(0, iceberg.NestedField{ID: 1, Name: "x", Type: iceberg.PrimitiveTypes.Int64})
+	group := func(offset, v int64) pq.RowGroup {
+		return pq.RowGroup{FileOffset: offset, NumRows: 5, Columns: []pq.ColumnChunk{{MetaData: pq.ColumnMetaData{
+			PathInSchema: []string{"x"}, NumValues: 5, Statistics: pq.Statistics{MinValue: le64(v), MaxValue: le64(v)}}}}}
+	}
+	elements := make([]pq.SchemaElement, 2)
+	elements[1].Type.Set(pq.Int64)
+	for n := 1; n <= 2; n++ {
+		footer := &pq.FileMetaData{Schema: elements, NumRows: int64(5 * n)}
+		for i := range n {
+			footer.RowGroups = append(footer.RowGroups, group(int64(4+100*i), int64(i)))
+		}
+		d, err := New(&File{URI: "file:///x.parquet", Bytes: 300, Footer: footer}, schema, iceberg.NewPartitionSpec())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.LowerBoundValues()) != 2-n || len(d.UpperBoundValues()) != 2-n || d.ValueCounts()[1] != int64(5*n) || len(d.SplitOffsets()) != n {
+			t.Errorf("%d row groups: bounds %v, values %v, offsets %v", n, d.LowerBoundValues(), d.ValueCounts(), d.SplitOffsets())
+		}
+	}
+}

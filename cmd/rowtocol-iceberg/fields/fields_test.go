@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/apache/iceberg-go"
+	pq "github.com/parquet-go/parquet-go/format"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
@@ -159,5 +160,24 @@ func TestKeys(t *testing.T) {
 	}
 	if _, err := KeyValue(k("x")[0], iceberg.PrimitiveTypes.Int64); failure.KindOf(err) != failure.Input {
 		t.Errorf("text as a number: %v", err)
+	}
+}
+
+func TestNamesWithDots(t *testing.T) {
+	schema := make([]pq.SchemaElement, 2)
+	schema[0].NumChildren.Set(1)
+	schema[1].Name = "a.b"
+	schema[1].Type.Set(pq.Int32)
+	if _, err := Of(schema); failure.KindOf(err) != failure.Input {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestKeysOfMaps(t *testing.T) {
+	m := func(key iceberg.Type) []iceberg.NestedField {
+		return []iceberg.NestedField{{Name: "m", Type: &iceberg.MapType{KeyType: key, ValueType: iceberg.PrimitiveTypes.Int32}}}
+	}
+	if _, err := Merge(m(iceberg.PrimitiveTypes.Int32), m(iceberg.PrimitiveTypes.Int64)); failure.KindOf(err) != failure.Input {
+		t.Errorf("%v", err)
 	}
 }

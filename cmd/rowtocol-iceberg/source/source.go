@@ -78,7 +78,7 @@ func Read(ctx context.Context, at store.Location, memory *budget.Pool) (*Source,
 	}
 	for i := range l.Parts {
 		p := &l.Parts[i]
-		//guard: refuses a file that no _SUCCESS lists
+		//guard: refuses a file that no _SUCCESS lists (tests: ./tables)
 		if p.Output < 0 {
 			return nil, failure.New(failure.Input, "%s is a file, not the destination of a conversion", p.Name)
 		}
@@ -95,7 +95,7 @@ func explain(err error) error {
 	switch {
 	case errors.Is(err, format.ErrUnknown):
 		return failure.As(failure.Input, fmt.Errorf("a table has Parquet files only: %w", err))
-	//guard: does not try again if there is no destination
+	//guard: does not try again if there is no destination (tests: ./tables)
 	case errors.Is(err, store.ErrNotExist), errors.Is(err, dataset.ErrUnfinished):
 		return failure.As(failure.Input, err)
 	}
@@ -139,7 +139,7 @@ func (s *Source) Open(ctx context.Context, f *File) (store.File, error) {
 	if err != nil {
 		return nil, s.listing.Lost(ctx, f.part, f.part.Name, err)
 	}
-	//guard: refuses a file of another size than _SUCCESS says
+	//guard: refuses a file of another size than _SUCCESS says (tests: ./tables)
 	if opened.Size() != f.Bytes {
 		_ = opened.Close() // only read
 		return nil, s.listing.Lost(ctx, f.part, f.part.Name, fmt.Errorf("%d bytes, expected %d: %w", opened.Size(), f.Bytes, store.ErrReplaced))

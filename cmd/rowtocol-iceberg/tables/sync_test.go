@@ -132,6 +132,7 @@ func TestRefusedOptions(t *testing.T) {
 	f := newFixture(t)
 	f.input("", 0, 100)
 	f.convert("", first)
+	part := strings.TrimPrefix(f.published()[0], "file://")
 	for _, tt := range []struct {
 		change func(o *Options)
 		kind   error
@@ -142,6 +143,7 @@ func TestRefusedOptions(t *testing.T) {
 		{func(o *Options) { o.Catalog.URI = "postgres://x" }, failure.Usage, "is a SQLite file"},
 		{func(o *Options) { o.Catalog.Warehouse = "" }, failure.Usage, "needs a warehouse"},
 		{func(o *Options) { o.Catalog.Warehouse = f.dest + "/wh" }, failure.Usage, "must not lie in a destination"},
+		{func(o *Options) { o.Destination = part }, failure.Input, "is a file, not the destination"},
 		{func(o *Options) { o.Destination += "-not" }, failure.Input, "no such file"},
 		{func(o *Options) { o.Destination = f.dir + "/in" }, failure.Input, "is a directory of Avro files"},
 	} {

