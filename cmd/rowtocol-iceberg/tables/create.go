@@ -47,6 +47,7 @@ func (s *syncer) create(ctx context.Context, src *source.Source) (*table.Table, 
 	if location := s.catalog.Location(s.name); location != "" {
 		options = append(options, catalog.WithLocation(location))
 	}
+	s.attempted = true
 	t, err := s.catalog.CreateTable(ctx, s.name, schema, options...)
 	if err != nil {
 		return nil, failure.As(failure.Storage, catalogs.Judge(fmt.Errorf("create table %s: %w", s.Table, err)))

@@ -35,6 +35,16 @@ func TestDeletedRows(t *testing.T) {
 	}
 }
 
+func TestDestinationInMetadata(t *testing.T) {
+	f := newFixture(t)
+	o := f.options("hadoop")
+	f.input("", 0, 10)
+	f.dest = o.Catalog.Warehouse + "/ns/t/metadata/dest"
+	o.Destination = f.dest
+	f.convert("", first)
+	f.refused(o, failure.Usage, "nor a destination in metadata")
+}
+
 // A file changed since its output was published.
 func TestOtherFile(t *testing.T) {
 	f := newFixture(t)

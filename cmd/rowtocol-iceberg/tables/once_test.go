@@ -114,8 +114,11 @@ func TestEachCallFails(t *testing.T) {
 					for i := range 2 {
 						f.input("", i*10, i*10+10)
 						f.convert("", increment)
-						_, err := syncIn(t.Context(), c, catalog.ToIdentifier(o.Table), o)
+						r, err := syncIn(t.Context(), c, catalog.ToIdentifier(o.Table), o)
 						testenv.Must(t, err)
+						if r.Nothing {
+							t.Errorf("%+v", r)
+						}
 						f.check(o, int64(i*10+10))
 					}
 					if broken.calls < 3 {

@@ -69,7 +69,7 @@ func (o Options) withDefaults() Options {
 
 // Result is what Sync did.
 type Result struct {
-	// Nothing is whether the table was as it should be.
+	// Nothing is whether the table was as it should be, so that Sync did not try to change it.
 	Nothing bool
 	// Created is whether the table is new.
 	Created bool
@@ -78,7 +78,7 @@ type Result struct {
 	// Outputs, Files and Rows are what the table holds.
 	Outputs, Files int
 	Rows           int64
-	// Added and Removed are numbers of files.
+	// Added and Removed are numbers of files, without those of a commit whose answer was lost.
 	Added, Removed int
 	// Schema are the changes of the schema, in words.
 	Schema []string
@@ -127,8 +127,9 @@ type syncer struct {
 	at      store.Location // the destination
 	result  Result
 	footers map[string]*pq.FileMetaData // of files that an earlier try read, by URI
-	// committed is whether this Sync committed a change.
-	committed bool
+	// attempted is whether this Sync tried to change the table. committed is whether a change is
+	// known to have succeeded.
+	attempted, committed bool
 }
 
 // checkPlace refuses metadata in the destination, and a destination in the metadata.
@@ -208,7 +209,7 @@ func (s *syncer) try(ctx context.Context) error {
 	}
 	s.account(src)
 	if !committed {
-		s.result.Nothing = !s.result.Created && s.result.Added+s.result.Removed == 0
+		s.result.Nothing = !s.attempted
 		return nil
 	}
 	same, err := src.Unchanged(ctx, s.Memory)

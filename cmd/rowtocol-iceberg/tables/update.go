@@ -157,6 +157,7 @@ func (u *update) commit(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, u.s.CallTimeout)
 	defer cancel()
+	u.s.attempted = true
 	meta, _, err := u.s.catalog.CommitTable(ctx, c.Identifier, c.Requirements, c.Updates)
 	if err != nil {
 		return catalogs.Judge(fmt.Errorf("commit table %s: %w", u.s.Table, err))
