@@ -50,7 +50,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	if !slices.Contains(Kinds, o.Kind) {
 		return nil, failure.New(failure.Usage, "catalog %q: there are the kinds %s", o.Kind, strings.Join(Kinds, ", "))
 	}
-	warehouse, err := absolute(o.Warehouse)
+	warehouse, err := o.warehouse()
 	if err != nil {
 		return nil, err
 	}
@@ -77,22 +77,23 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	return &Catalog{c, o.Kind, warehouse}, nil
 }
 
-// absolute returns a warehouse with a scheme. The name of a warehouse that a REST server knows
-// is left as it is.
-func absolute(warehouse string) (string, error) {
-	if !strings.HasPrefix(warehouse, "/") && !strings.HasPrefix(warehouse, ".") {
-		return strings.TrimSuffix(warehouse, "/"), nil
+// warehouse returns the location of the warehouse, with a scheme, or the name by which a server
+// knows it.
+func (o *Options) warehouse() (string, error) {
+	scheme, _ := store.Scheme(o.Warehouse)
+	if o.Warehouse == "" || scheme != "" || o.Kind == "rest" || o.Kind == "glue" {
+		return strings.TrimSuffix(o.Warehouse, "/"), nil
 	}
-	p, err := filepath.Abs(warehouse)
+	p, err := filepath.Abs(o.Warehouse)
 	return "file://" + p, err
 }
 
 // useSQLite sets the properties of a SQLite file, which has the URI sqlite:///path, as in other
 // programs.
 func useSQLite(p iceberg.Properties) error {
-	name, ok := strings.CutPrefix(p["uri"], "sqlite:///")
+	name := strings.TrimPrefix(p["uri"], "sqlite:///")
 	//guard: refuses other databases (tests: ./tables)
-	if !ok && (name == "" || strings.Contains(name, "://")) {
+	if name == "" || strings.Contains(name, "://") {
 		return failure.New(failure.Usage, "catalog %q: the sql catalog is a SQLite file, such as sqlite:////data/catalog.db", p["uri"])
 	}
 	p["uri"] = "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(name) +

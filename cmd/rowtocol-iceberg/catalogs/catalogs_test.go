@@ -43,6 +43,22 @@ func TestLocation(t *testing.T) {
 	}
 }
 
+func TestWarehouse(t *testing.T) {
+	t.Chdir("/tmp")
+	for _, tt := range []struct{ kind, warehouse, want string }{
+		{"sql", "wh", "file:///tmp/wh"},
+		{"hadoop", "/data/wh/", "file:///data/wh"},
+		{"hadoop", "hdfs://nn/wh/", "hdfs://nn/wh"},
+		{"rest", "main", "main"},
+		{"sql", "", ""},
+	} {
+		o := Options{Kind: tt.kind, Warehouse: tt.warehouse}
+		if got, err := o.warehouse(); err != nil || got != tt.want {
+			t.Errorf("%s in %q: %q, %v; want %q", tt.kind, tt.warehouse, got, err, tt.want)
+		}
+	}
+}
+
 func TestJudge(t *testing.T) {
 	for _, tt := range []struct{ err, kind error }{
 		{errors.New("what"), failure.Storage},

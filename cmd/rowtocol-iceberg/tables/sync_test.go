@@ -143,6 +143,7 @@ func TestRefusedOptions(t *testing.T) {
 		{func(o *Options) { o.Table = "t" }, failure.Usage, "namespace.name"},
 		{func(o *Options) { o.Catalog.Kind = "files" }, failure.Usage, "there are the kinds sql, rest"},
 		{func(o *Options) { o.Catalog.URI = "postgres://x" }, failure.Usage, "is a SQLite file"},
+		{func(o *Options) { o.Catalog.URI = "" }, failure.Usage, "is a SQLite file"},
 		{func(o *Options) { o.Catalog.Warehouse = "" }, failure.Usage, "needs a warehouse"},
 		{func(o *Options) { o.Catalog.Warehouse = f.dest + "/wh" }, failure.Usage, "must not lie in a destination"},
 		{func(o *Options) { o.Destination = part }, failure.Input, "is a file, not the destination"},
