@@ -29,7 +29,7 @@ export CGO_ENABLED = 0
 RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v '^\./e2e')
 # Modules of their own, so that the program depends on nothing that only they need.
-MODULES    = bench bench/peers internal/cmd/dist
+MODULES    = bench bench/peers cmd/rowtocol-iceberg internal/cmd/dist
 # What the linter of prose reads: pages and code, but for examples of what to avoid.
 PROSE      = $(shell git ls-files '*.go' '*.md' ':!.vale' ':!*/testdata/*' ':!internal/cmd/mutants/*_test.go' ':!CONTRIBUTING.md')
 # The packages that run under the race detector, kept by hand: those in which something
