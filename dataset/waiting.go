@@ -16,6 +16,9 @@ const (
 	// waitingShare is the part of the free memory that the results of all workers may take.
 	mostWaiting  = 128 << 20
 	waitingShare = 4
+	// aloneWaiting is mostWaiting for a single worker. Its results never wait for others, and few
+	// buffers stay in the processor's caches.
+	aloneWaiting = 4 * BufferSize
 )
 
 // Waiting accounts for the results of one worker that wait for their turn. If there is no memory
@@ -38,6 +41,9 @@ type Waiting struct {
 func newWaiting(ctx context.Context, pool *budget.Pool, workers int) *Waiting {
 	memory := pool.NewHeap()
 	most := min(memory.Available()/waitingShare/int64(workers), mostWaiting)
+	if workers == 1 {
+		most = min(most, aloneWaiting)
+	}
 	return &Waiting{ctx: ctx, workers: workers, memory: memory, most: most, free: make(chan *Buffer, mostWaiting/BufferSize)}
 }
 

@@ -36,7 +36,7 @@ func TestBuffersNextToReservedMemory(t *testing.T) {
 
 // A worker that has a buffer never lacks the memory for another, and has at most its share of them.
 func TestBuffersAreBounded(t *testing.T) {
-	for _, c := range []struct{ memory, workers, most int }{{2, 1, 2}, {32, 1, 8}, {32, 2, 4}, {32, 8, 2}} {
+	for _, c := range []struct{ memory, workers, most int }{{2, 1, 2}, {32, 1, aloneWaiting / BufferSize}, {32, 2, 4}, {32, 8, 2}} {
 		synctest.Test(t, func(t *testing.T) {
 			pool := budget.New(int64(c.memory) * BufferSize)
 			w := newWaiting(t.Context(), pool, c.workers)
