@@ -33,7 +33,7 @@ func TestExpire(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		if got := len(f.check(o, 7).Metadata().Snapshots()); got != 1 {
-			t.Errorf("%d snapshots, of which some name replaced files", got)
+			t.Errorf("%d snapshots are left, expected the current one", got)
 		}
 	})
 }
