@@ -16,8 +16,8 @@ import (
 )
 
 // namedFormatsAllowed are the paths that may name formats: the formats' own packages, the key
-// index, whose files have one format, and the program's list of formats.
-var namedFormatsAllowed = []string{"trevni/", "cfile/", "hfile/", "parquet/", "job/index/", "cmd/rowtocol/formats.go", "bench/", "e2e/"}
+// index and the tables, whose files have one format, and the program's list of formats.
+var namedFormatsAllowed = []string{"trevni/", "cfile/", "hfile/", "parquet/", "job/index/", "cmd/rowtocol/formats.go", "cmd/rowtocol-iceberg/", "bench/", "e2e/"}
 
 // programPath is the path of the program, whose help may name formats in its examples.
 const programPath = "cmd/rowtocol/"
