@@ -20,9 +20,9 @@ type constant struct {
 func newConstant(c *keyColumn, k *manifest.Key) *constant {
 	s := &constant{typ: column.String, optional: c.optional}
 	switch c.kind {
-	case keyLong:
+	case manifest.KeyLong:
 		s.typ = column.Long
-	case keyDate:
+	case manifest.KeyDate:
 		s.typ = column.Int
 	}
 	if c.optional {
@@ -36,11 +36,11 @@ func newConstant(c *keyColumn, k *manifest.Key) *constant {
 	}
 	s.value.Values = 1
 	switch c.kind {
-	case keyLong:
-		n, _ := parseLong(k.Value)
+	case manifest.KeyLong:
+		n, _ := k.Long()
 		s.value.Longs, s.encoded = []int64{n}, binary.AppendVarint(nil, n)
-	case keyDate:
-		n, _ := parseDate(k.Value)
+	case manifest.KeyDate:
+		n, _ := k.Date()
 		s.value.Ints, s.encoded = []int32{n}, binary.AppendVarint(nil, int64(n))
 	default:
 		s.value.Offsets, s.value.Data = []int32{0, int32(len(k.Value))}, []byte(k.Value)

@@ -2,8 +2,6 @@ package dataset
 
 import (
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -55,56 +53,22 @@ func names(keys []manifest.Key) []string {
 // keyColumn is a key as a field of the rows.
 type keyColumn struct {
 	name     string
-	kind     keyKind
+	kind     manifest.KeyType
 	optional bool // some directory has no value
 }
 
-// keyKind is the type of a key's values.
-type keyKind int
-
-const (
-	keyText keyKind = iota
-	keyLong
-	keyDate
-)
-
 // keyTypes holds the Avro types of keys as JSON.
-var keyTypes = [...]string{keyText: `"string"`, keyLong: `"long"`, keyDate: `{"type":"int","logicalType":"date"}`}
+var keyTypes = [...]string{manifest.KeyText: `"string"`, manifest.KeyLong: `"long"`, manifest.KeyDate: `{"type":"int","logicalType":"date"}`}
 
-// newKeyColumn finds a type that fits all values of key i.
+// newKeyColumn returns key i of the sets as a field.
 func newKeyColumn(name string, sets []Set, i int) keyColumn {
-	c := keyColumn{name: name}
-	values, long, date := 0, true, true
-	for _, s := range sets {
-		k := &s.Keys[i]
-		if k.Null {
-			c.optional = true
-			continue
-		}
-		values++
-		_, isLong := parseLong(k.Value)
-		_, isDate := parseDate(k.Value)
-		long, date = long && isLong, date && isDate
+	c, values := keyColumn{name: name}, make([]manifest.Key, len(sets))
+	for s := range sets {
+		values[s] = sets[s].Keys[i]
+		c.optional = c.optional || values[s].Null
 	}
-	switch {
-	case values == 0:
-	case long:
-		c.kind = keyLong
-	case date:
-		c.kind = keyDate
-	}
+	c.kind = manifest.TypeOf(values)
 	return c
-}
-
-func parseLong(s string) (n int64, ok bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil && s[0] != '+'
-}
-
-// parseDate returns a date as days since 1970-01-01.
-func parseDate(s string) (days int32, ok bool) {
-	t, err := time.Parse(time.DateOnly, s)
-	return int32(t.Unix() / (24 * 60 * 60)), err == nil
 }
 
 // field returns the field that is added to rows.
