@@ -112,7 +112,7 @@ func (s *section) plan(d *Dataset, q *Query) (*sectionPlan, error) {
 
 // project finds the projection of whole rows to the fields that paths name, without keys.
 func (p *sectionPlan) project(d *Dataset, paths []string) error {
-	if paths == nil {
+	if paths == nil || !slices.ContainsFunc(d.Parts()[p.first:p.end], mayKeepRows) {
 		return nil
 	}
 	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {

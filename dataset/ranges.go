@@ -248,6 +248,9 @@ func keepsRows(f format.Format) bool {
 	return ok
 }
 
+// mayKeepRows reports whether whole rows may be read from a part.
+func mayKeepRows(p Part) bool { return p.avro || p.format == nil || keepsRows(p.format) }
+
 // candidates returns the rows of the next part up to the row to that the query examines.
 func (r *ranges) candidates(to int64) (spans []span) {
 	if r.plan.query.Only == nil {

@@ -82,7 +82,7 @@ func (w *walk) refuse(why string) error {
 	return failure.New(failure.Input, "column %s: %s", strings.Join(w.path, "."), why)
 }
 
-// leaf returns the type of a leaf, or why there is none.
+// leaf returns the type of a leaf, or why a table has no such type.
 func leaf(e *pq.SchemaElement) (t iceberg.Type, why string) {
 	switch a := e.LogicalType.Value.(type) {
 	case *pq.DateType:
