@@ -141,7 +141,7 @@ func readByOnes(t *testing.T, c Column, r *Reader) (all []stored) {
 }
 
 // Read returns the same values as Length and Value for any block, with or without a
-// number of items, decoded or encoded.
+// number of items, decoded or encoded, and after any Skip.
 func TestReadIsLengthsAndValues(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -167,6 +167,17 @@ func TestReadIsLengthsAndValues(t *testing.T) {
 			in := NewReader(c, true, &again)
 			var got []stored
 			for {
+				if r.IntN(3) == 0 {
+					skipped := want[len(got):min(len(got)+r.IntN(50), len(want))]
+					wantItems := int64(0)
+					for _, s := range skipped {
+						wantItems += int64(len(s))
+					}
+					if items, err := in.Skip(int64(len(skipped))); items != wantItems || err != nil {
+						t.Fatalf("seed %d, %+v: Skip of %d: %d items, want %d: %v", seed, c, len(skipped), items, wantItems, err)
+					}
+					got = append(got, skipped...)
+				}
 				v := Vector{Encoded: encoded && c.Type != Null && c.Type != Boolean}
 				read, items, err := in.Read(&v, 1+r.IntN(50))
 				if errors.Is(err, io.EOF) {

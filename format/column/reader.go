@@ -1,10 +1,12 @@
 package column
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 
 	"github.com/rowtocol/rowtocol/format/damage"
 )
@@ -353,6 +355,9 @@ func (r *Reader) skipValues(n int64) error {
 		r.pos += int(n * size)
 		return nil
 	}
+	if r.typ == Int || r.typ == Long {
+		n -= r.skipVarints(n)
+	}
 	for ; n > 0; n-- {
 		k := quickSize(r.typ, r.data[r.pos:])
 		if k == 0 {
@@ -364,6 +369,25 @@ func (r *Reader) skipValues(n int64) error {
 		r.pos += k
 	}
 	return nil
+}
+
+// skipVarints skips up to n ints or longs, by the bytes in which they end, until it meets one
+// that may be out of range. It returns how many it skipped.
+func (r *Reader) skipVarints(n int64) (skipped int64) {
+	const high = 0x8080808080808080
+	data, pos := r.data, r.pos
+	for n-skipped >= 8 && len(data)-pos >= 8 {
+		word := binary.LittleEndian.Uint64(data[pos:])
+		ends, more := ^word&high, word&high
+		//guard: leaves varints of more than quickVarints bytes to slowSize
+		if ends == 0 || r.typ == Int && more&(more>>8)&(more>>16)&(more>>24) != 0 {
+			break
+		}
+		skipped += int64(bits.OnesCount64(ends))
+		pos += 8 - bits.LeadingZeros64(ends)/8
+	}
+	r.pos = pos
+	return skipped
 }
 
 func (r *Reader) skipBits(n int64) error {
@@ -409,6 +433,11 @@ func (r *Reader) skipItems(n int64) error {
 // skipSequences skips the next n sequences and returns the sum of their lengths.
 func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 	for n > 0 {
+		skipped, items := r.skipShort(n)
+		// Less than n sequences of the block: the sum cannot overflow.
+		if n, sum = n-skipped, sum+items; n == 0 {
+			break
+		}
 		if err := r.startRepeat(); errors.Is(err, io.EOF) {
 			return 0, r.endsEarly(n)
 		} else if err != nil {
@@ -433,6 +462,47 @@ func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 		n -= k
 	}
 	return sum, nil
+}
+
+// skipShort skips up to n sequences, as long as they are of the most common kind, as
+// locateSequences locates them. It returns how many it skipped, and the sum of their lengths.
+func (r *Reader) skipShort(n int64) (skipped, sum int64) {
+	fixed, varint := fixedSize(r.typ), quickVarints(r.typ)
+	sized := r.typ == String || r.typ == Bytes
+	if r.repeat > 0 || r.values > 0 || fixed == 0 && varint == 0 && !sized {
+		return 0, 0
+	}
+	data, pos := r.data, r.pos
+	n = min(n, r.lengths)
+sequences:
+	for skipped < n && pos < len(data) && data[pos]&0x81 == 0 {
+		length := int(data[pos] >> 1)
+		end := pos + 1 + length*fixed
+		for k := 0; k < length && fixed == 0; k++ {
+			size := 0
+			if varint > 0 && end < len(data) {
+				size = quickVarintSize(data[end:], varint)
+			} else if end < len(data) && data[end]&0x81 == 0 {
+				size = 1 + int(data[end]>>1)
+			}
+			if size == 0 {
+				break sequences
+			}
+			end += size
+		}
+		//guard: rejects a skip beyond the values
+		if end > len(data) {
+			break
+		}
+		pos = end
+		sum += int64(length)
+		skipped++
+	}
+	if skipped > 0 {
+		r.pos, r.bit = pos, 0
+		r.lengths -= skipped
+	}
+	return skipped, sum
 }
 
 // addLengths adds k lengths of the repeat to sum.

@@ -66,6 +66,10 @@ func TestReaderRefuses(t *testing.T) {
 		{"half a double, skipped", Double, false, 2, make([]byte, 12), skip(2), damage.Value},
 		{"half a sequence of floats, skipped", Float, true, 1, append(long(2), 0, 0, 0, 0), skip(1), damage.Value},
 		{"twenty booleans in a byte, skipped", Boolean, false, 20, make([]byte, 1), skip(20), damage.Value},
+		{"an int of more than 5 bytes, skipped", Int, false, 16, append([]byte{2, 0x80, 0x80, 0x80, 0x80, 0x80, 0}, make([]byte, 16)...), skip(16), damage.Value},
+		{"an int of more than 32 bits, skipped", Int, false, 16, append(long(math.MaxInt32+1), make([]byte, 16)...), skip(16), damage.Value},
+		{"a long of more than 64 bits, skipped", Long, false, 16, append(bytes.Repeat([]byte{0xff}, 10), make([]byte, 16)...), skip(16), damage.Value},
+		{"a string beyond the block, skipped", String, true, 1, []byte{2, 8, 'x'}, skip(1), damage.Value},
 		{"an extra value", Int, false, 1, []byte{2, 2}, func(r *Reader) error {
 			return errors.Join(value(r), r.EndBlock())
 		}, damage.Count},
