@@ -17,6 +17,7 @@ type RangeBatches struct {
 	kept   chan vectorSet // sets that results no longer use
 	sets   int            // number of sets of vectors of reader.columns
 	most   int            // most of them
+	full   []mark         // what the vectors of the first batch held
 	spare  int64          // free memory that another set needs
 }
 
@@ -75,7 +76,9 @@ func (r *RangeBatches) Keep() (release func()) {
 	set, kept, extra := r.reader.columns.swap(vectorSet{}), r.kept, r.extra
 	r.extra = 0
 	if r.spare == 0 {
-		for _, size := range set.sizes {
+		r.full = r.full[:0]
+		for i, size := range set.sizes {
+			r.full = append(r.full, markOf(set.vectors[i]))
 			r.spare += spareSets * (size.memory + r.reader.columns.memory.copies*size.used)
 		}
 	}
@@ -89,7 +92,7 @@ func (r *RangeBatches) Keep() (release func()) {
 func (r *RangeBatches) refill() error {
 	if r.sets < r.most && len(r.kept) == 0 && r.reader.columns.memory.heap.Available() > r.spare {
 		r.sets++
-		return r.reader.columns.renew()
+		return r.reader.columns.renew(r.full)
 	}
 	select {
 	case set := <-r.kept:
@@ -106,7 +109,7 @@ func BatchResults[T any](ctx context.Context, p *Plan, start func() func(b *Rang
 	if err != nil {
 		return nil, err
 	}
-	return newResults(ctx, p, func(ctx context.Context, workers int) resultMaker[T] {
+	return newResults(ctx, p, newRanges(p, batchedBlock), func(ctx context.Context, workers int) resultMaker[T] {
 		most := 1
 		if workers > 1 {
 			most = mostSets

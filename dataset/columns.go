@@ -63,15 +63,18 @@ func (c *columns) swap(set vectorSet) (before vectorSet) {
 	return before
 }
 
-// renew makes new vectors.
-func (c *columns) renew() error {
+// renew makes new vectors that have room for as much as others hold.
+func (c *columns) renew(others []mark) error {
 	n := len(c.numbers)
 	if err := c.memory.heap.Reserve(int64(n) * shred.ColumnMemory); err != nil {
 		return fmt.Errorf("%d columns: %w", n, err)
 	}
 	c.vectors, c.memory.sizes = make([]*column.Vector, n), make([]vectorSize, n)
-	for i := range c.vectors {
-		c.vectors[i] = new(column.Vector)
+	for i, m := range others {
+		c.vectors[i] = m.vector()
+		if err := c.memory.update(i, c.vectors[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -192,8 +195,8 @@ func (c *columns) growItems() error {
 // appendAccounted is appendColumn with memory reserved for it.
 func (c *columns) appendAccounted(i int) (items int, err error) {
 	v := c.vectors[i]
-	expected := c.expected(i)
-	if err := c.memory.prepare(i, v, c.all[c.numbers[i]].Type, expected); err != nil {
+	expected, large := c.expected(i)
+	if err := c.memory.prepare(i, v, c.all[c.numbers[i]].Type, expected, large); err != nil {
 		return 0, err
 	}
 	v.Limit = v.Values + c.memory.values()
@@ -233,21 +236,25 @@ func (c *columns) rawSize(i int) int64 {
 // trusted before the block is read.
 const plausible = 1100
 
-// expected estimates an upper bound of the bytes that the window takes in large blocks
-// of a column.
-func (c *columns) expected(i int) (bytes int64) {
+// expected estimates an upper bound of the bytes that the window takes in blocks of a column,
+// and how many of them are in large blocks.
+func (c *columns) expected(i int) (bytes, large int64) {
 	first, end := c.windowStart, c.windowEnd
 	blocks := c.blocks[i]
 	from := max(sort.Search(len(blocks), func(b int) bool { return blocks[b].FirstRow > first })-1, 0)
 	for b := from; b < len(blocks) && blocks[b].FirstRow < end; b++ {
 		col := &blocks[b]
-		if col.RawSize < largeBlock || col.RawSize/plausible > col.StoredSize {
+		if col.RawSize/plausible > col.StoredSize {
 			continue // reading the block shows whether its size is true
 		}
 		rows := min(end, col.FirstRow+col.Rows) - max(first, col.FirstRow)
-		bytes += min(col.RawSize, 4*(col.RawSize/max(col.Rows, 1)+1)*max(rows, 0))
+		n := min(col.RawSize, 4*(col.RawSize/max(col.Rows, 1)+1)*max(rows, 0))
+		bytes += n
+		if col.RawSize >= largeBlock {
+			large += n
+		}
 	}
-	return bytes
+	return bytes, large
 }
 
 // check checks that the values that append read into a column fit its type. Every user
@@ -302,6 +309,15 @@ func markOf(v *column.Vector) mark {
 	return mark{
 		len(v.Lengths), len(v.Ints), len(v.Longs), len(v.Floats), len(v.Doubles), len(v.Bools),
 		len(v.Offsets), len(v.Data), v.Values,
+	}
+}
+
+// vector returns an empty vector that has room up to the mark.
+func (m mark) vector() *column.Vector {
+	return &column.Vector{
+		Lengths: make([]int32, 0, m.lengths), Ints: make([]int32, 0, m.ints), Longs: make([]int64, 0, m.longs),
+		Floats: make([]float32, 0, m.floats), Doubles: make([]float64, 0, m.doubles), Bools: make([]bool, 0, m.bools),
+		Offsets: make([]int32, 0, m.offsets), Data: make([]byte, 0, m.data),
 	}
 }
 

@@ -16,6 +16,10 @@ const (
 	largeVector = 16 << 20
 )
 
+// hintShare is the part of the free memory that a vector may take before it has values, unless
+// they are in large blocks.
+const hintShare = 64
+
 // vectorMemory accounts for vectors, and for the copies that the caller makes of each
 // batch.
 type vectorMemory struct {
@@ -58,18 +62,18 @@ func (m *vectorMemory) values() int {
 	return int(max(min(m.heap.Available()/valueMemory, maxItems), 1))
 }
 
-// prepare checks, before values of large blocks are read, that they fit into memory. It
-// allocates the memory of text in one step, so that the vector does not grow by
-// doubling.
-func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes int64) error {
-	if bytes == 0 {
-		return nil
-	}
+// prepare allocates the memory of text in one step, before values with about bytes are read, so
+// that the vector does not grow again and again. It checks that the values of large blocks, with
+// about large bytes, fit into memory.
+func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes, large int64) error {
 	if t != column.String && t != column.Bytes {
-		return m.heap.Check(8 * bytes) // a long can take one byte
+		return m.heap.Check(8 * large) // a long can take one byte
+	}
+	if bytes > m.heap.Available()/hintShare {
+		bytes = large
 	}
 	had, size := int64(cap(v.Data)), int64(len(v.Data))+bytes
-	if size <= had {
+	if size <= had || v.Encoded {
 		return nil
 	}
 	if err := m.heap.Reserve(size); err != nil {
