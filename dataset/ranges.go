@@ -14,9 +14,11 @@ import (
 
 const (
 	// rangeBytes is about how many stored bytes of the query's columns a range has. Each column
-	// has at least rangeBlock, because two readers decode a block that both need.
-	rangeBytes = 4 << 20
-	rangeBlock = 32 << 10
+	// has at least batchedBlock, because two readers decode a block that both need. It has
+	// rowsBlock in ranges of rows, because many rows wait for their turn as text.
+	rangeBytes   = 4 << 20
+	batchedBlock = 32 << 10
+	rowsBlock    = 4 << 10
 	// partCost is the number of bytes that take as long to read as a part takes to open.
 	partCost = 256 << 10
 	// firstBlocks and mostBlocks are the stored bytes of the first range of an Avro file, and of
@@ -107,6 +109,7 @@ func (r *rowRange) release() {
 // condition, it applies the offset and the limit.
 type ranges struct {
 	plan    *Plan
+	block   int64 // least stored bytes of each column of a range
 	section int
 	part    int   // index of the next part in Listing.Parts
 	from    int64 // row of this part at which the next range begins
@@ -117,8 +120,8 @@ type ranges struct {
 	err     error // error after the last range
 }
 
-func newRanges(p *Plan) *ranges {
-	r := &ranges{plan: p, left: p.limit()}
+func newRanges(p *Plan, block int64) *ranges {
+	r := &ranges{plan: p, block: block, left: p.limit()}
 	if p.query.Where == "" {
 		r.skip = p.query.Offset
 	} else if r.left > 0 {
@@ -134,7 +137,7 @@ func (r *ranges) next(ctx context.Context) (*rowRange, error) {
 		var c int64
 		if c, r.err = r.add(ctx, g); r.err == nil {
 			cost += c
-			most = r.plan.sections[g.section].rangeBytes()
+			most = r.bytes(r.plan.sections[g.section])
 		}
 		if errors.Is(r.err, errSection) {
 			r.err = nil
@@ -207,15 +210,15 @@ func (r *ranges) skipRows(rows int64) {
 	r.stats.Skipped += rows
 }
 
-// rangeBytes returns about how many stored bytes a range of the section has.
-func (p *sectionPlan) rangeBytes() int64 { return max(rangeBytes, int64(p.inFiles)*rangeBlock) }
+// bytes returns about how many stored bytes a range of a section has.
+func (r *ranges) bytes(p *sectionPlan) int64 { return max(rangeBytes, int64(p.inFiles)*r.block) }
 
 // addRows adds rows of a part to a range: all, or those of one of equal ranges of a large part.
 func (r *ranges) addRows(g *rowRange, p *Part) (cost int64) {
 	s := r.plan.sections[r.section]
 	stored := p.Bytes / max(int64(len(s.files.Columns)), 1) * int64(s.inFiles)
 	to := p.Rows
-	if n := (stored + s.rangeBytes()/2) / s.rangeBytes(); n > 1 && !keepsRows(p.format) {
+	if n := (stored + r.bytes(s)/2) / r.bytes(s); n > 1 && !keepsRows(p.format) {
 		to = r.end(p, n)
 	}
 	add := rangePart{part: r.part, from: r.from, rows: to - r.from, spans: r.trim(r.candidates(to))}

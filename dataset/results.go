@@ -71,8 +71,8 @@ type resultMaker[T any] interface {
 	close() Stats
 }
 
-func newResults[T any](ctx context.Context, p *Plan, start func(ctx context.Context, workers int) resultMaker[T]) *Results[T] {
-	r := &Results[T]{plan: p, start: start, readers: p.workers(), ranges: newRanges(p), stats: p.Totals()}
+func newResults[T any](ctx context.Context, p *Plan, ranges *ranges, start func(ctx context.Context, workers int) resultMaker[T]) *Results[T] {
+	r := &Results[T]{plan: p, start: start, readers: p.workers(), ranges: ranges, stats: p.Totals()}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.fewer = sync.NewCond(&r.mu)
 	return r

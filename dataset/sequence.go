@@ -25,7 +25,7 @@ type rangeReader interface {
 }
 
 func newSequence[R rangeReader](ctx context.Context, p *Plan, r R) *sequence[R] {
-	return &sequence[R]{ctx: ctx, ranges: newRanges(p), reader: r, read: p.Totals()}
+	return &sequence[R]{ctx: ctx, ranges: newRanges(p, batchedBlock), reader: r, read: p.Totals()}
 }
 
 // next moves the reader to the next range. After the last one it returns io.EOF.
