@@ -101,7 +101,7 @@ func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, e
 	}
 	if text != "" {
 		if c.query.Schema, err = shred.ParseSchema(text); err != nil {
-			return nil, &usageError{in("--schema: "+f.schema, err)}
+			return nil, asUsage(in("--schema: "+f.schema, err))
 		}
 	}
 	o := dataset.Options{Formats: formats, Memory: f.pool, Partial: f.partial}

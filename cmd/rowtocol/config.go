@@ -37,11 +37,11 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if a.configFile != "" {
 		var err error
 		if file, err = readConfig(cmd.Context(), a.configFile); err != nil {
-			return &usageError{err}
+			return asUsage(err)
 		}
 	}
 	if err := checkNames(environment(), a.configFile, file); err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	a.origins = map[string]setting{}
 	var failed error
@@ -62,7 +62,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		}
 	})
 	if failed != nil {
-		return &usageError{failed}
+		return asUsage(failed)
 	}
 	return nil
 }
@@ -105,28 +105,10 @@ func (a *app) onCommandLine(flag string) bool {
 }
 
 // checkNames refuses variables of the environment, and keys of a job file, that are not flags of
-// any command. The same environment and job file are for all commands.
+// any command. The same environment and job file are for all commands and programs.
 func checkNames(variables []string, configFile string, file map[string]setting) error {
-	if len(variables) == 0 && len(file) == 0 {
-		return nil
-	}
-	names := settings(wholeProgram())
+	names := settings()
 	return errors.Join(checkVariables(names, variables), checkKeys(names, configFile, file))
-}
-
-// settings returns the names of all flags that the environment and a job file may set.
-func settings(root *cobra.Command) []string {
-	names := map[string]bool{}
-	collect := func(f *pflag.Flag) {
-		if configurable(f) {
-			names[f.Name] = true
-		}
-	}
-	root.PersistentFlags().VisitAll(collect)
-	for _, cmd := range root.Commands() {
-		cmd.LocalNonPersistentFlags().VisitAll(collect)
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 // environment returns the names of the variables that begin as those of flags do, and that are
@@ -144,7 +126,7 @@ func environment() (names []string) {
 // silently.
 func checkVariables(flags, variables []string) error {
 	var known []string // names without the common prefix
-	for _, name := range append(flags, "config") {
+	for _, name := range append(slices.Clip(flags), "config") {
 		known = append(known, strings.TrimPrefix(envName(name), envPrefix))
 	}
 	for _, name := range variables {

@@ -132,7 +132,7 @@ func (h *here) ready() error { return nil }
 func (h *here) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
 	p, stop := h.startProgress(ctx)
 	defer stop()
-	req.Progress = p.ofJob
+	req.Progress = func(now job.Progress) { ofJob(p, now) }
 	return job.Convert(ctx, req)
 }
 
@@ -149,7 +149,7 @@ func (h *here) partitions(ctx context.Context, p *job.Partitions, names []string
 func (h *here) partition(ctx context.Context, p job.Partitions, name string) (*job.Outcome, error) {
 	progress, stop := h.startProgress(ctx)
 	defer stop()
-	p.Progress = progress.ofJob
+	p.Progress = func(now job.Progress) { ofJob(progress, now) }
 	return p.Convert(ctx, name)
 }
 

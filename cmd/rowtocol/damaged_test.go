@@ -107,7 +107,7 @@ func inProcess(t *testing.T, dir string, args ...string) output {
 	t.Helper()
 	stdout, stderr := create(t, dir+"/stdout"), create(t, dir+"/stderr")
 	defer func() { _, _ = stdout.Close(), stderr.Close() }()
-	code := run(append([]string{"--workers=1"}, args...), stdout, stderr)
+	code := run(rowtocolProgram, append([]string{"--workers=1"}, args...), stdout, stderr)
 	return output{code, string(read(t, stdout.Name())), string(read(t, stderr.Name())), args}
 }
 

@@ -135,9 +135,10 @@ type usageError struct{ err error }
 func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
 
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
-}
+// asUsage turns an error into one of usage.
+func asUsage(err error) error { return &usageError{err} }
+
+func usagef(format string, args ...any) error { return asUsage(fmt.Errorf(format, args...)) }
 
 func isUsage(err error) bool {
 	return errors.As(err, new(*usageError)) || errors.As(err, new(*budget.Error)) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || errors.Is(err, lookup.ErrNoIndex) || store.Classify(err) == store.Unsupported

@@ -135,7 +135,7 @@ func runDefective(defect string) int {
 		"panics-encoding": func() {},
 	}
 	formats[0] = defective{formats[0], fail[defect]}
-	return run(os.Args[1:], os.Stdout, os.Stderr)
+	return run(rowtocolProgram, os.Args[1:], os.Stdout, os.Stderr)
 }
 
 // defective is a format that panics when it begins to write or to encode.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/store"
@@ -54,17 +53,4 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 		return "", usagef("--schema: %s is empty", location)
 	}
 	return string(text), nil
-}
-
-// readDocument returns the text of a document that a flag names. It refuses a document of more
-// than most bytes, and all but regular files: reading a pipe may never end.
-func readDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
-	text, err := at.Store.ReadFile(ctx, at.Path, most)
-	switch {
-	case errors.Is(err, store.ErrNotRegular), errors.Is(err, store.ErrTooLarge):
-		return nil, usagef("%s: %s: %w", flag, name, err)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return text, nil
 }

@@ -14,7 +14,7 @@ import (
 func TestHelp(t *testing.T) {
 	dir, elsewhere := t.TempDir(), []string{"TMPDIR=/tmp"} // help shows it as a default
 	texts := map[string]string{"": rowtocol(t, dir, elsewhere, "--help").want(t, 0).stdout}
-	for _, cmd := range wholeProgram().Commands() {
+	for _, cmd := range rowtocolProgram.root().Commands() {
 		texts[cmd.Name()] = rowtocol(t, dir, elsewhere, "help", cmd.Name()).want(t, 0).stdout
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			// pflag aligns the list by bytes.
@@ -36,7 +36,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("help %s names a command that does not exist", name)
 		}
 	}
-	for _, g := range flagTitles {
+	for _, g := range flagTitles() {
 		_, listed, _ := strings.Cut(texts["submit"], "\n"+g.title+":\n")
 		listed, _, _ = strings.Cut(listed, "\n\n")
 		for _, name := range g.names {

@@ -58,7 +58,7 @@ func (a *app) settle() (slog.Level, error) {
 	f.quiet, f.verbose = f.quiet && quiet == best, f.verbose && verbose == best
 	var chosen slog.Level
 	if err := chosen.UnmarshalText([]byte(f.level)); err != nil {
-		return 0, &usageError{err}
+		return 0, asUsage(err)
 	}
 	if level > best {
 		chosen = slog.LevelInfo
@@ -137,6 +137,9 @@ func (a *app) start(attrs ...any) {
 	})
 }
 
+// listed is the most files that messages name. The final JSON object names all files.
+const listed = 10
+
 // named returns the attribute of the inputs in the log's first line: the first few inputs,
 // and their number. An attribute has the same type in all lines, so that logs can be indexed.
 func named(inputs []string) slog.Attr {
@@ -153,7 +156,7 @@ func shown(locations []string) []string {
 }
 
 // about adds a plan to all lines of the log, and the task if there is one.
-func (a *outcomes) about(p *manifest.Plan, tasks []int) {
+func (a *app) about(p *manifest.Plan, tasks []int) {
 	a.run.Dest = p.Dest
 	if a.forPeople() {
 		return

@@ -227,7 +227,7 @@ func TestProgressLines(t *testing.T) {
 		f, err := os.Create(name)
 		must(t, err)
 		defer func() { _ = f.Close() }()
-		a := newApp(nil, f, f)
+		a := newApp(rowtocolProgram, nil, f, f)
 		a.command = "convert"
 		a.start("dest", "out")
 		time.Sleep(time.Minute + time.Second) // for example, reading the inputs' headers

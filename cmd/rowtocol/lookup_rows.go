@@ -46,7 +46,7 @@ func exactly(key string) lookup.RangeFunc {
 // usable turns an error in a key into a usage error.
 func usable(r rowkey.Range, err error) (rowkey.Range, error) {
 	if err != nil {
-		return r, &usageError{err}
+		return r, asUsage(err)
 	}
 	return r, nil
 }
@@ -187,7 +187,7 @@ func (f *finder) write(ctx context.Context, w export.Writer, asks []lookup.Range
 // dividesBatch reports whether a batch is divided and read again after an error. It is not
 // divided after an error of storage, because each half would wait for the storage again.
 func dividesBatch(err error) bool {
-	return errors.As(err, new(*damage.Error)) || errors.As(err, new(*budget.Error)) || errors.As(err, new(*usageError)) || errors.Is(err, errBatchMemory)
+	return errors.As(err, new(*damage.Error)) || errors.As(err, new(*budget.Error)) || isUsage(err) || errors.Is(err, errBatchMemory)
 }
 
 // copyRows writes the rows of one request as they are read.

@@ -63,7 +63,7 @@ func newManCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.writeMan(cmd.Context(), dir, wholeProgram())
+			return a.writeMan(cmd.Context(), dir, a.program.root())
 		},
 	}
 }
@@ -72,7 +72,11 @@ func newManCommand(a *app) *cobra.Command {
 func (a *app) writeMan(ctx context.Context, dir store.Location, cmd *cobra.Command) error {
 	section := manSection(cmd)
 	at := store.Location{Store: dir.Store, Path: path.Join(dir.Path, manName(cmd)+"."+section)}
-	err := a.newFile(ctx, at, true, func(w io.Writer) error {
+	_, err := isFree(ctx, at, true)
+	if err != nil {
+		return err
+	}
+	err = a.writeFile(ctx, at, true, func(w io.Writer) error {
 		_, err := w.Write(manPage(cmd))
 		return err
 	})

@@ -83,3 +83,9 @@ func holdsOutputs(ctx context.Context, st store.Store, dir string) (bool, error)
 	}
 	return holdsOutputs(ctx, st, partition)
 }
+
+// inRealDirectory returns the path of a file after resolving the links of its directory. It
+// does not resolve a link that is the file, because a written file replaces the link.
+func inRealDirectory(at store.Location) string {
+	return path.Join(store.RealPath(at.Store, path.Dir(at.Path)), path.Base(at.Path))
+}

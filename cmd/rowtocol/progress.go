@@ -14,13 +14,13 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store"
 )
 
 // console is standard error. It has log lines, and on a terminal one progress line below
 // them, which is redrawn. It is safe for concurrent use.
 type console struct {
+	program  *program
 	mu       sync.Mutex
 	file     *os.File
 	terminal bool
@@ -31,9 +31,9 @@ type console struct {
 	line     string // the progress line on the screen
 }
 
-func newConsole(f *os.File) *console {
+func newConsole(p *program, f *os.File) *console {
 	terminal := term.IsTerminal(int(f.Fd()))
-	return &console{file: f, terminal: terminal, people: terminal, redraws: terminal && os.Getenv("TERM") != "dumb"}
+	return &console{program: p, file: f, terminal: terminal, people: terminal, redraws: terminal && os.Getenv("TERM") != "dumb"}
 }
 
 // Write prints whole lines above the progress line. On a terminal it escapes them as screen
@@ -118,12 +118,20 @@ func (c *console) fail(log *slog.Logger, err error, code int) {
 	var d *defect
 	switch { // an error of printing has no place to go
 	case errors.As(err, &d):
-		_, _ = fmt.Fprintf(c, "rowtocol: %v\n", err)
+		_, _ = fmt.Fprintf(c, "%s: %v\n", c.program.name, err)
 	case c.people:
-		_, _ = fmt.Fprintf(c, "rowtocol: %s\n%s", printable(err.Error()), drawing(err))
+		_, _ = fmt.Fprintf(c, "%s: %s\n%s", c.program.name, printable(err.Error()), c.program.draw(err))
 	default:
 		log.Error(err.Error(), "exit", code)
 	}
+}
+
+// draw returns the lines below an error.
+func (p *program) draw(err error) string {
+	if p.drawing == nil {
+		return ""
+	}
+	return p.drawing(err)
 }
 
 // progress draws the progress, the speed and the time left several times a second, until
@@ -187,16 +195,6 @@ func (p *progress) setTasks(done, total int) {
 	defer p.mu.Unlock()
 	p.tasks, p.ofTasks = int64(done), int64(total)
 }
-
-// ofJob sets the state of a conversion.
-func (p *progress) ofJob(s job.Progress) {
-	p.set(s.Rows, s.Bytes, s.TotalBytes)
-	p.setTasks(s.Tasks, s.TotalTasks)
-}
-
-// ofCluster sets the state of a conversion by a cluster, which reports the part of a job
-// that is done, but not the number of tasks.
-func (p *progress) ofCluster(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) }
 
 // state returns the progress as of now.
 func (p *progress) state(now time.Time) progressState {

@@ -136,7 +136,7 @@ func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 	}
 	doc, err := chosenFormat.Options(chosen)
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("%w%s", err, nearestChoice(chosenFormat, chosen))}
+		return nil, asUsage(fmt.Errorf("%w%s", err, nearestChoice(chosenFormat, chosen)))
 	}
 	return doc, nil
 }

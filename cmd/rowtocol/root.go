@@ -26,6 +26,7 @@ import (
 // app is one run of the program. It has the streams, the common flags, and the contents of
 // the final JSON object.
 type app struct {
+	program *program
 	out     *bufio.Writer
 	stdout  *screen
 	console *console
@@ -64,11 +65,12 @@ type app struct {
 	status     string  // status of a success in the final JSON object, unless it is "done"
 }
 
-func newApp(args []string, stdout, stderr *os.File) *app {
+func newApp(p *program, args []string, stdout, stderr *os.File) *app {
 	shown := newScreen(stdout)
 	a := &app{
-		out: bufio.NewWriterSize(shown, 64<<10), stdout: shown,
-		console: newConsole(stderr), args: args,
+		program: p,
+		out:     bufio.NewWriterSize(shown, 64<<10), stdout: shown,
+		console: newConsole(p, stderr), args: args,
 		run: newRun(), memory: 512 << 20, workers: runtime.GOMAXPROCS(0),
 	}
 	a.log = a.console.logger(slog.LevelInfo, "auto")
@@ -78,32 +80,16 @@ func newApp(args []string, stdout, stderr *os.File) *app {
 	return a
 }
 
-const rootLong = `rowtocol rewrites Avro row files as column files, one file per row group. No
-file gets its final name before all of it is written and checked.
-
-You can set every flag on the command line, in the environment, or in a YAML job
-file (--config). The command line wins over the environment, and the environment
-over the job file. The variable for --block-size is ROWTOCOL_BLOCK_SIZE. In a
-variable, separate the values of a repeatable flag with commas. Write sizes as
-64KiB, 128MiB or 1.5GiB, and durations as 90s or 10m.`
-
-const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
-  rowtocol inspect /data/mail.columns
-  rowtocol cat --limit 10 /data/mail.columns
-  rowtocol verify /data/mail.columns --against /data/mail
-  rowtocol help exit-codes`
-
-// commands lists the commands, and the topics of the help.
-func commands() []namedCommand {
-	return []namedCommand{
-		{"convert", newConvertCommand}, {"submit", newSubmitCommand},
-		{"plan", newPlanCommand}, {"task", newTaskCommand}, {"commit", newCommitCommand},
-		{"status", newStatusCommand}, {"clean", newCleanCommand}, {"unlock", newUnlockCommand},
-		{"cat", newCatCommand}, {"head", newHeadCommand}, {"count", newCountCommand}, {"lookup", newLookupCommand},
-		{"stats", newStatsCommand}, {"inspect", newInspectCommand}, {"schema", newSchemaCommand}, {"verify", newVerifyCommand},
-		{"version", newVersionCommand}, {"man", newManCommand},
-		{"exit-codes", exitCodesTopic}, {"conditions", conditionsTopic},
-	}
+// program is what programs differ in.
+type program struct {
+	name, short, long, example string
+	// commands lists the commands, and the topics of the help, without those of all programs.
+	commands []namedCommand
+	// groups returns the groups of the flags of commands that have many flags, in order. Flags
+	// without a group come before all groups. It is nil if no command has many flags.
+	groups func() []titledFlags
+	// drawing returns lines that show people the place of an error, or "".
+	drawing func(err error) string
 }
 
 // namedCommand makes the command with a name.
@@ -112,18 +98,23 @@ type namedCommand struct {
 	make func(*app) *cobra.Command
 }
 
-// wholeProgram returns a root command that has all commands. It shares nothing with the run.
-func wholeProgram() *cobra.Command { return newApp(nil, os.Stdout, os.Stderr).rootCommand() }
+// all lists all commands and topics of a program.
+func (p *program) all() []namedCommand {
+	return append(slices.Clip(p.commands), namedCommand{"version", newVersionCommand}, namedCommand{"man", newManCommand}, namedCommand{"exit-codes", exitCodesTopic})
+}
+
+// root returns a root command that has all commands. It shares nothing with the run.
+func (p *program) root() *cobra.Command { return newApp(p, nil, os.Stdout, os.Stderr).rootCommand() }
 
 // rootCommand makes the root command. If the first argument is the name of a command, the root
 // command has no other commands: their flags would take half a millisecond of each run.
 func (a *app) rootCommand() *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
-		Use:           "rowtocol",
-		Short:         "Avro rows in, column files out",
-		Long:          rootLong,
-		Example:       rootExample,
+		Use:           a.program.name,
+		Short:         a.program.short,
+		Long:          a.program.long,
+		Example:       a.program.example,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
@@ -136,7 +127,7 @@ func (a *app) rootCommand() *cobra.Command {
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the program's version, commit and platform")
-	cobra.AddTemplateFunc("flagGroups", flagGroups)
+	cobra.AddTemplateFunc("flagGroups", a.program.flagGroups)
 	root.SetUsageTemplate(strings.NewReplacer(
 		"Flags:\n{{.LocalFlags.FlagUsages |", "{{range $i, $g := flagGroups .}}{{if $i}}\n\n{{end}}{{$g.Title}}:\n{{$g.Flags.FlagUsagesWrapped 80 |",
 		"trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}", "trimTrailingWhitespaces}}{{end}}{{end}}{{if .HasAvailableInheritedFlags}}",
@@ -163,7 +154,7 @@ func (a *app) rootCommand() *cobra.Command {
 	complete(root, "log-level", logLevels...)
 	complete(root, "log-format", logFormats...)
 
-	made := commands()
+	made := a.program.all()
 	if i := slices.IndexFunc(made, func(c namedCommand) bool { return len(a.args) > 0 && c.name == a.args[0] }); i >= 0 {
 		root.AddCommand(made[i].make(a))
 		root.CompletionOptions.DisableDefaultCmd = true
@@ -342,11 +333,11 @@ func (a *app) width() int {
 }
 
 // exitCodesTopic is the help topic of exit codes, made from the table.
-func exitCodesTopic(*app) *cobra.Command {
+func exitCodesTopic(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
 		Short: "What the exit codes mean",
-		Long: "The exit code of rowtocol says what a scheduler should do next:\n\n" + exitHelp() + `
+		Long: "The exit code of " + a.program.name + " says what a scheduler should do next:\n\n" + exitHelp() + `
 If the program that reads standard output ends early, as head does, that is no
 failure. The work continues, and the exit code reports its outcome. A command
 that only prints ends then.`,

@@ -12,9 +12,6 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// listed is the most files that messages name. The final JSON object names all files.
-const listed = 10
-
 // namedUnfinished is the most unfinished copies that the line about skipped files names.
 const namedUnfinished = 3
 

@@ -26,7 +26,7 @@ const stableFile = "testdata/stable.txt"
 // changed, because scripts depend on them.
 func TestStable(t *testing.T) {
 	there := map[string]bool{}
-	root := wholeProgram()
+	root := rowtocolProgram.root()
 	addFlags(there, root, "")
 	for name, v := range map[string]any{
 		"_SUCCESS": manifest.Success{}, "plan": manifest.Plan{}, "--json": ending{},

@@ -64,5 +64,5 @@ func ofSettings(err error) error {
 	if c := store.Classify(err); err == nil || c == store.Retryable || c == store.Final {
 		return err
 	}
-	return &usageError{err}
+	return asUsage(err)
 }

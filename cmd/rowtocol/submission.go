@@ -77,7 +77,7 @@ func (s *submitCommand) showJob(j task.RemoteJob) {
 func (s *submitCommand) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
 	p, stop := s.startProgress(ctx)
 	defer stop()
-	req.Progress = p.ofCluster
+	req.Progress = func(now job.Progress) { ofCluster(p, now) }
 	out, err := job.Submit(ctx, req, s.cluster)
 	s.detached = errors.Is(err, task.ErrDetached)
 	return out, err
@@ -86,7 +86,7 @@ func (s *submitCommand) convert(ctx context.Context, req job.Request) (*job.Outc
 func (s *submitCommand) partitions(ctx context.Context, p *job.Partitions, names []string, each func(string, *job.Outcome, error)) {
 	progress, stop := s.startProgress(ctx)
 	defer stop()
-	p.Progress = progress.ofCluster
+	p.Progress = func(now job.Progress) { ofCluster(progress, now) }
 	p.Submit(ctx, names, s.cluster, func(name string, out *job.Outcome, err error) {
 		s.detached = s.detached || errors.Is(err, task.ErrDetached)
 		each(name, out, err)

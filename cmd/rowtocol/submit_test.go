@@ -18,7 +18,7 @@ import (
 
 // TestSubmitFlags checks that submit has the flags of convert, with the same texts.
 func TestSubmitFlags(t *testing.T) {
-	root := wholeProgram()
+	root := rowtocolProgram.root()
 	convert, _, err := root.Find([]string{"convert"})
 	must(t, err)
 	submit, _, err := root.Find([]string{"submit"})
@@ -101,7 +101,7 @@ func startedSubmission(t *testing.T) *submitCommand {
 		t.Cleanup(func() { _ = f.Close() })
 		files[i] = f
 	}
-	s := newSubmission(newApp(nil, files[0], files[1]))
+	s := newSubmission(newApp(rowtocolProgram, nil, files[0], files[1]))
 	s.json = true
 	s.tellJob(task.RemoteJob{ID: "application_1_2", Job: "job_1_2", URL: "http://rm/proxy/application_1_2/"})
 	return s
@@ -205,7 +205,7 @@ func TestSubmitPartitionsInOrder(t *testing.T) {
 // finished tasks, shows no number of tasks.
 func TestSubmitProgress(t *testing.T) {
 	p := &progress{}
-	p.ofCluster(job.Progress{Bytes: 50, TotalBytes: 100, TotalTasks: 5})
+	ofCluster(p, job.Progress{Bytes: 50, TotalBytes: 100, TotalTasks: 5})
 	if s := p.state(time.Now()); s.done != 50 || s.total != 100 || s.ofTasks != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -227,7 +227,7 @@ func TestSubmitTellsPeople(t *testing.T) {
 	} {
 		f, err := os.CreateTemp(t.TempDir(), "")
 		must(t, err)
-		s := newSubmission(newApp(nil, f, f))
+		s := newSubmission(newApp(rowtocolProgram, nil, f, f))
 		s.console.people, s.logs.verbose, s.options.Detach = c.people, c.verbose, c.detach
 		if c.quiet {
 			s.log = s.console.logger(slog.LevelWarn, "auto")

@@ -101,7 +101,7 @@ func refuseOthers(root *cobra.Command) {
 func helpAbout(cmd *cobra.Command, args []string) error {
 	about, rest, err := cmd.Root().Find(args)
 	if err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	if about.HasSubCommands() && len(rest) > 0 {
 		return noCommand(about, rest)
@@ -123,7 +123,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
 		err = fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrongValue(wrong))
 	}
-	return &usageError{fmt.Errorf("%w%s (see %s --help)", err, nearest, cmd.CommandPath())}
+	return asUsage(fmt.Errorf("%w%s (see %s --help)", err, nearest, cmd.CommandPath()))
 }
 
 // wrongValue describes a wrong value of a flag without Go's terms.

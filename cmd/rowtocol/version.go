@@ -68,5 +68,5 @@ func (a *app) printVersion() {
 	case b.Modified:
 		commit += ", modified"
 	}
-	a.printf("rowtocol %s\ncommit   %s\ngo       %s\nplatform %s\n", b.Version, commit, b.Go, b.Platform)
+	a.printf("%s %s\ncommit   %s\ngo       %s\nplatform %s\n", a.program.name, b.Version, commit, b.Go, b.Platform)
 }

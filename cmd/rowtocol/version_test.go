@@ -26,7 +26,7 @@ func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	rowtocol(t, dir, []string{"GOMAXPROCS=37"}, "man", ".").want(t, 0)
 	pages := 0
-	for _, c := range wholeProgram().Commands() {
+	for _, c := range rowtocolProgram.root().Commands() {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}

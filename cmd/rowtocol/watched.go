@@ -81,7 +81,7 @@ func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wr
 }
 
 // startTelling reports that a run begins its work.
-func (a *outcomes) startTelling(ctx context.Context, dest string, inputs []string) error {
+func (a *app) startTelling(ctx context.Context, dest string, inputs []string) error {
 	w := &a.watchers
 	a.run.Command, a.run.Dest, a.run.ResolvedDest = a.command, store.Showable(dest), store.Showable(a.place(dest))
 	for _, name := range inputs {
@@ -105,7 +105,7 @@ func (a *outcomes) startTelling(ctx context.Context, dest string, inputs []strin
 
 // place returns a location with its authority, such as a host and a port, filled in. Plans
 // and other programs identify a dataset by the full location.
-func (a *outcomes) place(name string) string {
+func (a *app) place(name string) string {
 	scheme, p := store.Scheme(name)
 	if scheme == "" || !strings.HasPrefix(p, "/") {
 		return name

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestSettings checks that the environment and a job file may set all flags of the program, and
+// nothing else.
+func TestSettings(t *testing.T) {
+	if got, want := settings(), settingsOf(rowtocolProgram.root()); !slices.Equal(got, want) {
+		t.Errorf("the settings are %q, want %q", got, want)
+	}
+}
+
+// settingsOf returns the names of all flags that the environment and a job file may set.
+func settingsOf(root *cobra.Command) []string {
+	names := map[string]bool{}
+	collect := func(f *pflag.Flag) {
+		if configurable(f) {
+			names[f.Name] = true
+		}
+	}
+	root.PersistentFlags().VisitAll(collect)
+	for _, cmd := range root.Commands() {
+		cmd.LocalNonPersistentFlags().VisitAll(collect)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
