@@ -117,7 +117,7 @@ func TestExitCodes(t *testing.T) {
 			}
 			if c.code != 0 && c.args != "" && !strings.Contains(c.args, "--colour") {
 				o := rowtocol(t, dir, []string{c.env}, append(strings.Fields(c.args), "--json")...).want(t, c.code)
-				if r := o.object(t, nil); r.Error == nil || r.Error.Message == "" || r.Status != byCode(c.code).name() {
+				if r := o.object(t, nil); r.Error == nil || r.Error.Message == "" || r.Status != statusOfCode(c.code) {
 					t.Errorf("%+v", r)
 				}
 			}

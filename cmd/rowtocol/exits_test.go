@@ -224,15 +224,15 @@ func TestExitPages(t *testing.T) {
 		t.Errorf("docs/runbook.md lacks the table of actions:\n%s", want)
 	}
 	for _, e := range exits {
-		_, section, _ := strings.Cut(runbook, "\n## "+e.section()+"\n")
+		_, section, _ := strings.Cut(runbook, "\n## "+sectionOf(e)+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
 		for _, part := range []string{"**What happened.**", "**How to see it.**", "**What to do.**"} {
 			if e.code != 0 && !strings.Contains(section, part) {
-				t.Errorf("docs/runbook.md, section %q, lacks %s", e.section(), part)
+				t.Errorf("docs/runbook.md, section %q, lacks %s", sectionOf(e), part)
 			}
 		}
 		if section == "" {
-			t.Errorf("docs/runbook.md has no section %q", e.section())
+			t.Errorf("docs/runbook.md has no section %q", sectionOf(e))
 		}
 	}
 	help := exitHelp()
@@ -256,14 +256,24 @@ func exitActions() string {
 	var s strings.Builder
 	s.WriteString("| exit | `status` | retry | what to do |\n|---|---|---|---|\n")
 	for _, e := range exits {
-		fmt.Fprintf(&s, "| [%s](#%s) | %s | %s | %s |\n", e.label(), e.anchor(), e.name(), e.retries(), e.action)
+		fmt.Fprintf(&s, "| [%s](#%s) | %s | %s | %s |\n", e.label(), anchor(e), e.name(), e.retries(), e.action)
 	}
 	return s.String()
 }
 
-// section returns the heading of a code in the runbook.
-func (e exit) section() string { return e.label() + ": " + e.name() }
+// sectionOf returns the heading of a code in the runbook.
+func sectionOf(e exit) string { return e.label() + ": " + e.name() }
 
-func (e exit) anchor() string {
-	return strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(e.section())
+func anchor(e exit) string {
+	return strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(sectionOf(e))
+}
+
+// statusOfCode returns the status of an exit code in the final JSON object.
+func statusOfCode(code int) string {
+	for _, e := range exits {
+		if e.code == code {
+			return e.name()
+		}
+	}
+	return ""
 }

@@ -3,10 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -218,49 +216,6 @@ func TestLogFlags(t *testing.T) {
 	if lines := strings.Split(o.stderr, "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], "time=2") || !strings.Contains(lines[0], `Z level=INFO msg="convert begins" run=`) {
 		t.Errorf("%s", o.stderr)
 	}
-}
-
-// TestProgressLines checks that without a terminal a line about progress comes every minute.
-func TestProgressLines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		name := t.TempDir() + "/log"
-		f, err := os.Create(name)
-		must(t, err)
-		defer func() { _ = f.Close() }()
-		a := newApp(rowtocolProgram, nil, f, f)
-		a.command = "convert"
-		a.start("dest", "out")
-		time.Sleep(time.Minute + time.Second) // for example, reading the inputs' headers
-		p, stop := a.startProgress(t.Context())
-		p.set(0, 0, 6000)
-		time.Sleep(time.Minute)
-		p.set(10, 1200, 6000)
-		p.setTasks(1, 5)
-		time.Sleep(2 * time.Minute)
-		stop()
-		a.endRun(0, "done")
-		a.end(nil)
-		time.Sleep(2 * time.Minute)
-		lines := output{stderr: string(read(t, name))}.logLines(t)
-		if len(lines) != 6 {
-			t.Fatalf("%v", lines)
-		}
-		for i, want := range []line{
-			1: {"rows": 0., "seconds": 60., "seconds_without_progress": 60.},
-			2: {"rows": 0., "seconds": 120., "seconds_without_progress": 120., "percent": 0.},
-			3: {"rows": 10., "bytes_read": 1200., "seconds": 180., "percent": 20., "tasks_done": 1., "tasks": 5., "bytes_per_second": 20., "seconds_left": 476.},
-			4: {"rows": 10., "seconds": 240., "bytes_per_second": 0., "seconds_without_progress": 60., "seconds_left": 716.},
-		} {
-			for name, v := range want {
-				if lines[i]["msg"] != "progress" || lines[i][name] != v {
-					t.Errorf("%s of the line %v, want %v", name, lines[i], v)
-				}
-			}
-		}
-		if lines[3]["seconds_without_progress"] != nil {
-			t.Errorf("%v", lines[3])
-		}
-	})
 }
 
 // TestLogOfIncrements checks that the figures in the log are those of the new increment.

@@ -130,19 +130,6 @@ func sendRaw(w http.ResponseWriter, text string) {
 	_ = c.Close()
 }
 
-// TestKeytabBeforeTokens checks that a keytab on the command line overrides a token file.
-func TestKeytabBeforeTokens(t *testing.T) {
-	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", "file")
-	for keytab, tokens := range map[string]bool{"": true, "keys": false} {
-		a := new(app)
-		h := &a.store.Hadoop
-		h.Login.Principal, h.Login.Keytab = keytab, keytab
-		if err := a.openStores(); err != nil || h.Tokens != tokens {
-			t.Errorf("keytab %q: tokens %v, %v", keytab, h.Tokens, err)
-		}
-	}
-}
-
 // TestLocationWithPassword checks that locations with a password or token are refused without
 // showing it.
 func TestLocationWithPassword(t *testing.T) {

@@ -189,7 +189,7 @@ func TestStepsRefused(t *testing.T) {
 			t.Errorf("%s: more than one line: %s", c.args, o.stderr)
 		}
 		o = rowtocol(t, dir, nil, append([]string{"--json"}, strings.Fields(c.args)...)...).want(t, c.code)
-		if r := o.object(t, nil); r.Error == nil || r.Error.Message == "" || r.Status != byCode(c.code).name() || r.Command != strings.Fields(c.args)[0] {
+		if r := o.object(t, nil); r.Error == nil || r.Error.Message == "" || r.Status != statusOfCode(c.code) || r.Command != strings.Fields(c.args)[0] {
 			t.Errorf("%s: %+v", c.args, r)
 		}
 	}

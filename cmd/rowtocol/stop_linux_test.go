@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
-	"github.com/rowtocol/rowtocol/store"
 )
 
 // hungServer takes connections and never answers.
@@ -284,29 +282,5 @@ func TestNohup(t *testing.T) {
 	}
 	if n := strings.Count(string(read(t, dir+"/out")), "\n"); n != 100 {
 		t.Errorf("%d rows", n)
-	}
-}
-
-// TestUnfinished checks that an early end removes files only under temporary names.
-func TestUnfinished(t *testing.T) {
-	dir := t.TempDir()
-	at := store.Location{Store: store.Local(), Path: dir + "/rows"}
-	a := new(app)
-	if err := a.newFile(t.Context(), at, false, func(w io.Writer) error {
-		a.unfinished.clear()
-		_, err := fmt.Fprint(w, "rows")
-		return err
-	}); err == nil {
-		t.Error("the file stayed")
-	}
-	if err := a.newFile(t.Context(), at, false, func(w io.Writer) error {
-		_, err := fmt.Fprint(w, "rows")
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	a.unfinished.clear()
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || string(read(t, at.Path)) != "rows" {
-		t.Errorf("%v, %v", left, err)
 	}
 }

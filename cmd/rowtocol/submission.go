@@ -179,7 +179,7 @@ const statusDetached = "detached"
 // watchers.
 func (c *convertCommand) detach() {
 	c.status = statusDetached
-	c.watchers.metricsFile, c.watchers.gateway = "", nil
+	c.watchers.dropFigures()
 }
 
 // reportDetached reports a conversion whose tasks run on.

@@ -25,19 +25,23 @@ func TestVersion(t *testing.T) {
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	rowtocol(t, dir, []string{"GOMAXPROCS=37"}, "man", ".").want(t, 0)
-	pages := 0
+	pages, escaped := 0, strings.NewReplacer("-", `\-`)
 	for _, c := range rowtocolProgram.root().Commands() {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}
 		pages++
-		text := string(read(t, filepath.Join(dir, manName(c)+"."+manSection(c))))
+		section := "1"
+		if c.IsAdditionalHelpTopicCommand() {
+			section = "7"
+		}
+		text := string(read(t, filepath.Join(dir, "rowtocol-"+c.Name()+"."+section)))
 		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(c.LocalFlags().FlagUsages(), -1) {
-			if !strings.Contains(text, roff(flag)) {
+			if !strings.Contains(text, escaped.Replace(flag)) {
 				t.Errorf("the page of %s lacks %s", c.Name(), flag)
 			}
 		}
-		if !strings.Contains(text, roff(c.Short)) || strings.Contains(text, "default 37") {
+		if !strings.Contains(text, escaped.Replace(c.Short)) || strings.Contains(text, "default 37") {
 			t.Errorf("the page of %s:\n%s", c.Name(), text)
 		}
 	}

@@ -60,6 +60,9 @@ func (w *watchers) check(ctx context.Context) error {
 	return nil
 }
 
+// dropFigures keeps figures from being reported, because another run reports them.
+func (w *watchers) dropFigures() { w.metricsFile, w.gateway = "", nil }
+
 // checkPlaces refuses files in the destination of the run, or in any other destination.
 func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wrong error) {
 	for _, f := range []struct {
