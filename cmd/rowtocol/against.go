@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -28,8 +29,8 @@ func (f *verifyCommand) verifyAgainst(ctx context.Context, l *dataset.Listing, r
 	if err != nil {
 		return err
 	}
-	result, err := f.compare(ctx, l, r, inputs, f.workers)
-	if f.workers > 1 && errors.As(err, new(*budget.Error)) {
+	result, err := f.compare(ctx, l, r, inputs, f.Workers)
+	if f.Workers > 1 && errors.As(err, new(*budget.Error)) {
 		result, err = f.compare(ctx, l, r, inputs, 1)
 	}
 	if err != nil {
@@ -45,17 +46,17 @@ func (f *verifyCommand) compare(ctx context.Context, l *dataset.Listing, r *veri
 	if err != nil {
 		return witness.Result{}, columnsDiffer(err)
 	}
-	rows, err := d.Scan(ctx, dataset.Query{Limit: -1, Workers: f.workers})
+	rows, err := d.Scan(ctx, dataset.Query{Limit: -1, Workers: f.Workers})
 	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Kind == damage.Schema {
-		return witness.Result{}, usagef("--against takes outputs of one schema at a time, and the rows of %s are of another than those before them", e.File)
+		return witness.Result{}, cli.Usagef("--against takes outputs of one schema at a time, and the rows of %s are of another than those before them", e.File)
 	}
 	if err != nil {
 		return witness.Result{}, columnsDiffer(err)
 	}
 	defer rows.Close()
-	p, stop := f.startProgress(ctx)
+	p, stop := f.StartProgress(ctx)
 	defer stop()
-	memory := f.pool.NewHeap()
+	memory := f.Pool.NewHeap()
 	defer memory.Close()
 	schema, next := &outputSchema{schema: d.Schema()}, 0
 	result, err := witness.Compare(ctx, rows, func() (witness.Input, error) {
@@ -72,7 +73,7 @@ func (f *verifyCommand) compare(ctx context.Context, l *dataset.Listing, r *veri
 		return witness.Input{}, io.EOF
 	}, witness.Options{
 		Workers: workers, Memory: memory, AnyOrder: r.sorted, ValidText: r.Inexact.Strings > 0,
-		Progress: func(n int64) { p.setOf(n, rows.Stats().BytesRead, n, r.Rows) },
+		Progress: func(n int64) { p.SetOf(n, rows.Stats().BytesRead, n, r.Rows) },
 	})
 	if errors.Is(err, witness.ErrColumns) {
 		err = columnsDiffer(err)
@@ -95,12 +96,12 @@ func (f *verifyCommand) reportAgainst(r *verified, result *witness.Result) error
 	complete := lacking == nil
 	r.Against, r.Complete = result, &complete
 	for _, d := range result.First {
-		if !f.json {
-			f.printf("%v\n", d)
+		if !f.JSON {
+			f.Printf("%v\n", d)
 		}
 	}
 	for _, n := range result.NotCompared {
-		f.log.Warn("not compared", "input", n.Input, "from_row", n.Row, "rows", n.Rows, "reason", n.Reason)
+		f.Log.Warn("not compared", "input", n.Input, "from_row", n.Row, "rows", n.Rows, "reason", n.Reason)
 	}
 	switch {
 	case result.Different > 0:
@@ -108,18 +109,18 @@ func (f *verifyCommand) reportAgainst(r *verified, result *witness.Result) error
 	case !complete && f.complete:
 		return failure.As(failure.Different, lacking)
 	case !complete:
-		f.status = "incomplete"
+		f.Status = "incomplete"
 	}
 	compared, skipped := len(result.NotCompared) == 0, result.Skipped()
 	are := "are"
 	if result.Compared == 1 {
 		are = "is"
 	}
-	f.summary("%s of %s %s equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
-		plural(result.Compared, "row"), plural(result.Inputs, "input"), are, result.ByGoavro, result.ByHamba, skipped)
+	f.Summary("%s of %s %s equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
+		cli.Plural(result.Compared, "row"), cli.Plural(result.Inputs, "input"), are, result.ByGoavro, result.ByHamba, skipped)
 	if !compared {
-		f.summary("WARNING: NOT compared, because no decoder can read them: %s of %s; only their number was checked\n",
-			plural(skipped, "row"), plural(len(result.NotCompared), "input"))
+		f.Summary("WARNING: NOT compared, because no decoder can read them: %s of %s; only their number was checked\n",
+			cli.Plural(skipped, "row"), cli.Plural(len(result.NotCompared), "input"))
 	}
 	return nil
 }
@@ -130,23 +131,23 @@ func lacks(r *verified, result *witness.Result) error {
 	switch {
 	//guard: reports rows that were not compared
 	case len(result.NotCompared) > 0:
-		return fmt.Errorf("%s of %s could not be compared", plural(result.Skipped(), "row"), plural(len(result.NotCompared), "input"))
+		return fmt.Errorf("%s of %s could not be compared", cli.Plural(result.Skipped(), "row"), cli.Plural(len(result.NotCompared), "input"))
 	//guard: reports files that the output does not contain
 	case len(r.NotContained) > 0:
 		return fmt.Errorf("--against names %s that the output does not hold; the first is %s: %s",
-			plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
+			cli.Plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
 	//guard: reports rows that the output lost
 	case len(r.Losses) > 0:
 		return fmt.Errorf("not in the output: %s; the first is of %s", manifest.DescribeLosses(r.Losses), r.Losses[0].Input)
 	//guard: reports fields that the output left out
 	case len(r.LeftOut) > 0:
-		return fmt.Errorf("the output lacks %s of the inputs; the first is %s of %s", plural(len(r.LeftOut), "field"), r.LeftOut[0].Field, r.LeftOut[0].Input)
+		return fmt.Errorf("the output lacks %s of the inputs; the first is %s of %s", cli.Plural(len(r.LeftOut), "field"), r.LeftOut[0].Field, r.LeftOut[0].Input)
 	//guard: reports values that mean something else in the output
 	case len(r.Changed) > 0:
 		return fmt.Errorf("values mean something else in the output: %s", r.Changed[0])
 	//guard: reports values that the output does not hold exactly
 	case r.Inexact.Values() > 0:
-		return fmt.Errorf("the output does not hold %s as the inputs have them: %v", plural(r.Inexact.Values(), "value"), r.Inexact)
+		return fmt.Errorf("the output does not hold %s as the inputs have them: %v", cli.Plural(r.Inexact.Values(), "value"), r.Inexact)
 	}
 	return nil
 }
@@ -155,11 +156,11 @@ func lacks(r *verified, result *witness.Result) error {
 // its inputs.
 func (f *verifyCommand) tellChanges(r *verified) {
 	listFirst(f.app, "the output lacks a field", r.LeftOut, func(l manifest.LeftOut) []any { return []any{"field", l.Field, "input", l.Input, "inputs", l.Inputs} })
-	for _, change := range r.Changed[:min(len(r.Changed), listed)] {
-		f.log.Warn("values mean something else in the output: " + change)
+	for _, change := range r.Changed[:min(len(r.Changed), cli.Listed)] {
+		f.Log.Warn("values mean something else in the output: " + change)
 	}
 	if r.Inexact.Values() > 0 {
-		f.log.Warn("the output does not hold all values as the inputs have them: " + r.Inexact.String())
+		f.Log.Warn("the output does not hold all values as the inputs have them: " + r.Inexact.String())
 	}
 }
 
@@ -188,7 +189,7 @@ func (f *verifyCommand) openCompared(ctx context.Context, of *comparedInput, sch
 		}
 	}()
 	for i := range files {
-		if files[i], err = input.OpenNamed(ctx, f.resolve, of.name); err != nil {
+		if files[i], err = input.OpenNamed(ctx, f.Resolve, of.name); err != nil {
 			return witness.Input{}, err
 		}
 		if files[i].Size() == 0 && of.empty {

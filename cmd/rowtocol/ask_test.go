@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset/stats"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
@@ -124,7 +125,7 @@ func TestAnswersFitTerminal(t *testing.T) {
 		for _, width := range []int{60, 80, 132} {
 			o := onTerminal(t, dir, width, strings.Fields(args)...).want(t, 0).wantHarmless(t)
 			for line := range strings.Lines(o.stdout) {
-				if n := textWidth(strings.TrimSuffix(line, "\n")); n > width {
+				if n := cli.TextWidth(strings.TrimSuffix(line, "\n")); n > width {
 					t.Errorf("%s: a line of %d columns, want at most %d: %s", args, n, width, line)
 				}
 			}

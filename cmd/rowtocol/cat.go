@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/input"
 )
 
@@ -166,8 +167,8 @@ func newCatCommand(a *app) *cobra.Command {
 		Short:       "Print all or some rows, with all or some fields",
 		Long:        catLong,
 		Example:     catExample,
-		Annotations: map[string]string{printsRows: "yes"},
-		Args:        a.takes(cobra.MinimumNArgs(1)),
+		Annotations: map[string]string{cli.PrintsRows: "yes"},
+		Args:        a.Takes(cobra.MinimumNArgs(1)),
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
@@ -181,27 +182,27 @@ func newCatCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.output, "output", "", "write to this `file`, local or on HDFS; - is standard output (default -)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the file of --output if it exists, unless it is a column file")
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
-	complete(cmd, "to", formatNames()...)
-	complete(cmd, "output-codec", avroCodecs...)
+	cli.Complete(cmd, "to", formatNames()...)
+	cli.Complete(cmd, "output-codec", avroCodecs...)
 	return cmd
 }
 
 func (f *catFlags) check() error {
-	if err := checkChoice("to", f.to, formatNames()); err != nil {
+	if err := cli.CheckChoice("to", f.to, formatNames()); err != nil {
 		return err
 	}
-	if err := checkChoice("output-codec", f.codec, avroCodecs); err != nil {
+	if err := cli.CheckChoice("output-codec", f.codec, avroCodecs); err != nil {
 		return err
 	}
 	switch {
 	case f.to == "parquet" && parquetCodecs[f.codec] == "":
-		return usagef("--output-codec: %q is not a codec of Parquet, which has %s", f.codec, strings.Join(slices.Sorted(maps.Keys(parquetCodecs)), ", "))
+		return cli.Usagef("--output-codec: %q is not a codec of Parquet, which has %s", f.codec, strings.Join(slices.Sorted(maps.Keys(parquetCodecs)), ", "))
 	case f.tagged && f.to != "json":
-		return usagef("--json-unions goes with --to json")
+		return cli.Usagef("--json-unions goes with --to json")
 	case f.query.Offset < 0:
-		return usagef("--offset must not be negative")
+		return cli.Usagef("--offset must not be negative")
 	case f.query.Limit < -1:
-		return usagef("--limit must be a number of rows, or -1 for no limit")
+		return cli.Usagef("--limit must be a number of rows, or -1 for no limit")
 	}
 	return f.checkForm()
 }
@@ -213,13 +214,13 @@ func (f *catCommand) execute(ctx context.Context, names []string) error {
 	if f.output == standardOutput {
 		f.output = ""
 	}
-	f.rowsOut = f.output == ""
+	f.RowsOut = f.output == ""
 	format := catFormats[slices.Index(formatNames(), f.to)]
-	if f.rowsOut && format.binary && f.stdout.terminal {
-		return usagef("--to %s is not for a terminal; redirect it, or name a file with cat --output", f.to)
+	if f.RowsOut && format.binary && f.Stdout.Terminal {
+		return cli.Usagef("--to %s is not for a terminal; redirect it, or name a file with cat --output", f.to)
 	}
-	if f.rowsOut {
-		f.terminalWidth = f.width()
+	if f.RowsOut {
+		f.terminalWidth = f.Width()
 	}
 	in, err := f.openInput(ctx, names)
 	if err != nil {
@@ -227,7 +228,7 @@ func (f *catCommand) execute(ctx context.Context, names []string) error {
 	}
 	defer in.close()
 	write := func(w io.Writer) error { return format.write(ctx, in, &f.catFlags, w) }
-	if f.rowsOut {
+	if f.RowsOut {
 		err = f.toStdout(ctx, write)
 	} else {
 		err = f.toFile(ctx, names, in, write)
@@ -238,14 +239,14 @@ func (f *catCommand) execute(ctx context.Context, names []string) error {
 
 // toFile writes the output under its name.
 func (f *catCommand) toFile(ctx context.Context, names []string, in *catInput, write func(io.Writer) error) error {
-	at, err := input.Locate(f.resolve, f.output)
+	at, err := input.Locate(f.Resolve, f.output)
 	if err != nil {
 		return err
 	}
 	if err := f.checkOutput(ctx, at, names); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	p, stop := f.startProgress(ctx)
+	p, stop := f.StartProgress(ctx)
 	defer stop()
 	total := max(in.stats.TotalRows-f.query.Offset, 0)
 	if f.query.Limit >= 0 {
@@ -253,9 +254,9 @@ func (f *catCommand) toFile(ctx context.Context, names []string, in *catInput, w
 	}
 	in.progress = func(s dataset.Stats) {
 		if f.query.Where != "" {
-			p.setOf(s.Rows, s.BytesRead, s.Passed, s.TotalRows)
+			p.SetOf(s.Rows, s.BytesRead, s.Passed, s.TotalRows)
 		} else {
-			p.setOf(s.Rows, s.BytesRead, s.Rows, total)
+			p.SetOf(s.Rows, s.BytesRead, s.Rows, total)
 		}
 	}
 	return f.newFile(ctx, at, f.overwrite, write)
@@ -276,7 +277,7 @@ type catted struct {
 // tellInexact warns of values that --schema does not hold exactly.
 func (f *catCommand) tellInexact(n shred.Inexact) {
 	if n != (shred.Inexact{}) {
-		f.log.Warn("the types of --schema do not hold all values exactly: " + n.String())
+		f.Log.Warn("the types of --schema do not hold all values exactly: " + n.String())
 	}
 }
 
@@ -294,14 +295,14 @@ func (f *catCommand) reportRead(in *catInput) {
 		s.BytesRead = min(s.BytesRead, s.FileBytes)
 	}
 	f.tellInexact(s.Inexact)
-	f.result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, index, f.output}
-	if !f.stats || f.json {
+	f.Result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, index, f.output}
+	if !f.stats || f.JSON {
 		return
 	}
 	if total := in.total(); total != nil {
-		fmt.Fprintf(f.console, "%d of %s%s; read %s of %s, %d of %s of these columns\n",
-			s.Rows, plural(*total, "row"), byIndex, human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
+		fmt.Fprintf(f.Console, "%d of %s%s; read %s of %s, %d of %s of these columns\n",
+			s.Rows, cli.Plural(*total, "row"), byIndex, cli.Human(s.BytesRead), cli.Human(s.FileBytes), s.BlocksRead, cli.Plural(s.Blocks, "block"))
 	} else {
-		fmt.Fprintf(f.console, "%s; read %s of Avro\n", plural(s.Rows, "row"), human(s.BytesRead))
+		fmt.Fprintf(f.Console, "%s; read %s of Avro\n", cli.Plural(s.Rows, "row"), cli.Human(s.BytesRead))
 	}
 }

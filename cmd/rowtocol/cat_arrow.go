@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
+
 	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/spf13/cobra"
@@ -24,26 +26,26 @@ var (
 func formFlags(cmd *cobra.Command, f *catFlags) {
 	cmd.Flags().StringVar(&f.unions, "unions", "", "`type` of a union of several types in Arrow: dense (the default), or struct, with a field for each type, as in Parquet")
 	cmd.Flags().StringVar(&f.times, "times", "exact", "`types` of timestamps and times of day in Arrow and Parquet: exact; or spark: timestamps in microseconds, and times of day as integers, as in Avro")
-	complete(cmd, "unions", unionsChoices...)
-	complete(cmd, "times", timesChoices...)
+	cli.Complete(cmd, "unions", unionsChoices...)
+	cli.Complete(cmd, "times", timesChoices...)
 }
 
 func (f *catFlags) checkForm() error {
-	if err := checkChoice("times", f.times, timesChoices); err != nil {
+	if err := cli.CheckChoice("times", f.times, timesChoices); err != nil {
 		return err
 	}
 	if f.unions != "" {
-		if err := checkChoice("unions", f.unions, unionsChoices); err != nil {
+		if err := cli.CheckChoice("unions", f.unions, unionsChoices); err != nil {
 			return err
 		}
 	}
 	switch columns := f.to == "arrow" || f.to == "parquet"; {
 	case f.unions != "" && !columns:
-		return usagef("--unions goes with --to arrow")
+		return cli.Usagef("--unions goes with --to arrow")
 	case f.unions == "dense" && f.to == "parquet":
-		return usagef("--unions: Parquet has no unions; there they are structs")
+		return cli.Usagef("--unions: Parquet has no unions; there they are structs")
 	case f.times != "exact" && !columns:
-		return usagef("--times goes with --to arrow and --to parquet")
+		return cli.Usagef("--times goes with --to arrow and --to parquet")
 	}
 	return nil
 }

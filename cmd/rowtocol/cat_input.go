@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
@@ -61,7 +62,7 @@ func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, 
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		f.log.Warn("the index is not used, all rows are read: " + err.Error())
+		f.Log.Warn("the index is not used, all rows are read: " + err.Error())
 	} else if c.by != nil {
 		if c.plan, err = c.plan.Only(c.by.Only); err != nil {
 			return nil, err
@@ -90,8 +91,8 @@ func (c *catInput) ofFiles(err error) error {
 // openData opens the inputs.
 func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, error) {
 	common := outcomes{f.app}
-	c := &catInput{memory: f.pool, query: f.query, environment: common.environment()}
-	c.query.Workers = f.workers
+	c := &catInput{memory: f.Pool, query: f.query, environment: common.environment()}
+	c.query.Workers = f.Workers
 	for _, list := range f.columns {
 		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
 	}
@@ -101,10 +102,10 @@ func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, e
 	}
 	if text != "" {
 		if c.query.Schema, err = shred.ParseSchema(text); err != nil {
-			return nil, asUsage(in("--schema: "+f.schema, err))
+			return nil, cli.AsUsage(in("--schema: "+f.schema, err))
 		}
 	}
-	o := dataset.Options{Formats: formats, Memory: f.pool, Partial: f.partial}
+	o := dataset.Options{Formats: formats, Memory: f.Pool, Partial: f.partial}
 	at, err := f.resolveInputs(ctx, names, &o)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // catPairs makes a directory of two outputs: a of rows 0 to 99, in several files, and b of
@@ -171,7 +173,7 @@ func TestCatStats(t *testing.T) {
 	}{{"--limit 1 a", 0}, {"--where none>1 a", 1}, {"missing", 3}, {"--none", 1}} {
 		o := rowtocol(t, dir, nil, append([]string{"cat", "--json"}, strings.Fields(c.args)...)...).want(t, c.code)
 		lines := strings.Split(strings.TrimSuffix(o.stderr, "\n"), "\n")
-		var r ending
+		var r cli.Ending
 		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.Command != "cat" || r.Exit != c.code || strings.Contains(o.stdout, "command") {
 			t.Errorf("cat %s: %v, %+v\n%s%s", c.args, err, r, o.stdout, o.stderr)
 		}

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
@@ -16,9 +17,9 @@ func runChild(s scheduler, stderr *os.File) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := s.RunTask(ctx, task.Environment{Formats: formats, Program: version()}, exitCode)
+	err := s.RunTask(ctx, task.Environment{Formats: formats, Program: cli.Version()}, cli.ExitCode)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "rowtocol:", err)
 	}
-	return exitCode(err)
+	return cli.ExitCode(err)
 }

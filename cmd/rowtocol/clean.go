@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/publish"
@@ -48,11 +49,11 @@ type cleaned struct {
 	// Removed lists what was removed, or with --dry-run what could be removed.
 	Removed []removable `json:"removed"`
 	// Kept lists work that changed too recently, and replaced outputs whose time is not over.
-	Kept       []removable `json:"kept"`
-	Bytes      int64       `json:"bytes"` // bytes of Removed
-	DryRun     bool        `json:"dry_run"`
-	Partitions []*cleaned  `json:"partitions,omitempty"`
-	Error      *reported   `json:"error,omitempty"` // error of a partition
+	Kept       []removable   `json:"kept"`
+	Bytes      int64         `json:"bytes"` // bytes of Removed
+	DryRun     bool          `json:"dry_run"`
+	Partitions []*cleaned    `json:"partitions,omitempty"`
+	Error      *cli.Reported `json:"error,omitempty"` // error of a partition
 }
 
 // removable is a leftover with the time from which clean removes it.
@@ -77,17 +78,17 @@ func newCleanCommand(a *app) *cobra.Command {
 		Short:   "Remove leftovers of dead runs and of plans",
 		Long:    cleanLong,
 		Example: cleanExample,
-		Args:    a.takes(cobra.ExactArgs(1)),
+		Args:    a.Takes(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.Var((*timeSpan)(&f.age), "older-than", "remove unfinished work only if it has not changed for this long")
+	flags.Var((*cli.TimeSpan)(&f.age), "older-than", "remove unfinished work only if it has not changed for this long")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "list what clean could remove, and remove nothing")
 	return cmd
 }
 
 func (f *cleanCommand) execute(ctx context.Context, dest string) error {
-	at, err := input.Locate(f.resolve, dest)
+	at, err := input.Locate(f.Resolve, dest)
 	if err != nil {
 		return err
 	}
@@ -97,11 +98,11 @@ func (f *cleanCommand) execute(ctx context.Context, dest string) error {
 	}
 	if tree == nil {
 		c, err := f.cleanOne(ctx, dest, at)
-		f.result = c
+		f.Result = c
 		return err
 	}
 	all := &cleaned{Dest: dest, Removed: []removable{}, Kept: []removable{}, DryRun: f.dryRun}
-	f.result = all
+	f.Result = all
 	var worst worstOf
 	for _, partition := range tree.Partitions {
 		name := below(dest, at, partition)
@@ -110,7 +111,7 @@ func (f *cleanCommand) execute(ctx context.Context, dest string) error {
 			return err
 		}
 		if err != nil {
-			c.Error = describe(err)
+			c.Error = cli.Describe(err)
 			f.say("%s: %v\n", name, err)
 		}
 		worst.add(name, err)
@@ -136,7 +137,7 @@ func (f *cleanCommand) cleanOne(ctx context.Context, dest string, at store.Locat
 	for _, r := range c.Removed {
 		c.Bytes += r.Bytes
 	}
-	if !f.json && (f.dryRun || !f.logs.quiet) && (err == nil || errors.Is(err, failure.Foreign)) {
+	if !f.JSON && (f.dryRun || !f.Logs.Quiet) && (err == nil || errors.Is(err, failure.Foreign)) {
 		f.printCleaned(c)
 	}
 	return c, err
@@ -150,7 +151,7 @@ func (f *cleanCommand) wouldClean(ctx context.Context, d *publish.Destination, c
 	}
 	c.Removed = dated(slices.Concat(s.Leftovers(), s.Kept), f.age)
 	if l := s.Lock; l != nil && !l.Dead {
-		f.log.Warn("clean would be refused (exit 5) while the holder of the lock lives: " + l.String())
+		f.Log.Warn("clean would be refused (exit 5) while the holder of the lock lives: " + l.String())
 	}
 	return s.CheckForeign()
 }
@@ -174,13 +175,13 @@ func (f *cleanCommand) printCleaned(c *cleaned) {
 		verb = "could be removed"
 	}
 	if len(c.Removed) == 0 {
-		f.printf("%s: nothing %s\n", c.Dest, verb)
+		f.Printf("%s: nothing %s\n", c.Dest, verb)
 	} else {
-		f.printf("%s: %s %s, %s\n", c.Dest, plural(len(c.Removed), "leftover"), verb, human(c.Bytes))
+		f.Printf("%s: %s %s, %s\n", c.Dest, cli.Plural(len(c.Removed), "leftover"), verb, cli.Human(c.Bytes))
 		f.printRemovable(c.Removed, c.DryRun)
 	}
 	if len(c.Kept) > 0 {
-		f.printf("kept for now:\n")
+		f.Printf("kept for now:\n")
 		f.printRemovable(c.Kept, true)
 	}
 }
@@ -188,11 +189,11 @@ func (f *cleanCommand) printCleaned(c *cleaned) {
 // printRemovable prints leftovers, and when they can be removed if they are still there.
 func (a *app) printRemovable(all []removable, there bool) {
 	for _, r := range all {
-		a.printf("  %8s  %s: %s, changed %s", human(r.Bytes), r.Name, r.What, timeText(r.Changed))
+		a.Printf("  %8s  %s: %s, changed %s", cli.Human(r.Bytes), r.Name, r.What, timeText(r.Changed))
 		if !there || r.From.IsZero() {
-			a.printf("\n")
+			a.Printf("\n")
 		} else {
-			a.printf("; clean removes it from %s on\n", timeText(r.From))
+			a.Printf("; clean removes it from %s on\n", timeText(r.From))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func newCommitCommand(a *app) *cobra.Command {
 		Short:   "Publish the files that the tasks of a plan made",
 		Long:    commitLong,
 		Example: "  rowtocol commit --plan plan.json",
-		Args:    a.takes(cobra.NoArgs),
+		Args:    a.Takes(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
 	}
 	flags := cmd.Flags()
@@ -47,8 +47,8 @@ func newCommitCommand(a *app) *cobra.Command {
 	flags.BoolVar(&c.options.Overwrite, "overwrite", false, "replace the output and increments that DEST held when the plan was made")
 	addKeepReplaced(flags, &c.options.Destination)
 	addMoved(flags, &c.moved)
-	c.addExitNothing(flags)
-	c.watchers.add(flags)
+	c.AddExitNothing(flags)
+	c.Watchers.Add(flags)
 	return cmd
 }
 
@@ -57,13 +57,13 @@ func (c *commitCommand) execute(ctx context.Context) (err error) {
 	if c.options.Destination.Moved, err = c.moves(c.moved); err != nil {
 		return err
 	}
-	c.start("plan_file", store.Showable(c.file))
+	c.LogStart("plan_file", store.Showable(c.file))
 	p, err := c.readPlan(ctx, c.file)
 	if err != nil {
 		return err
 	}
-	c.about(p, nil)
-	if err := c.startTelling(ctx, p.Dest, lineage.Directories(inputPaths(p))); err != nil {
+	c.About(p, nil)
+	if err := c.StartTelling(ctx, p.Dest, lineage.Directories(inputPaths(p))); err != nil {
 		return err
 	}
 	outcome, err := job.Commit(ctx, p, c.options)

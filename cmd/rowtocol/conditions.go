@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowtocol/rowtocol/dataset/where"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 const conditionsLong = `A condition selects rows for --where. You may write it in the words of SQL or
@@ -131,7 +132,7 @@ func drawing(err error) string {
 		return ""
 	}
 	line, at := e.Line()
-	before, after := []rune(printable(line[:at])), []rune(printable(line[at:]))
+	before, after := []rune(cli.Printable(line[:at])), []rune(cli.Printable(line[at:]))
 	start, end := "", ""
 	if len(before)+len(after) > drawn && len(before) > drawn/2 {
 		start, before = "...", before[len(before)-drawn/2:]
@@ -139,6 +140,6 @@ func drawing(err error) string {
 	if room := drawn - len(before); len(after) > room {
 		after, end = after[:room], "..."
 	}
-	indent := strings.Repeat(" ", textWidth(start+string(before)))
+	indent := strings.Repeat(" ", cli.TextWidth(start+string(before)))
 	return "  " + start + string(before) + string(after) + end + "\n  " + indent + "^\n"
 }

@@ -27,7 +27,7 @@ type comparedInput struct {
 // findCompared returns the inputs that --against names, in the order in which the outputs
 // were made from them. It records files that are not in the output in r.
 func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, against []string, r *verified) ([]comparedInput, error) {
-	files, skipped, err := input.Expand(ctx, input.Search{Resolve: f.resolve, Inputs: against, Hidden: true})
+	files, skipped, err := input.Expand(ctx, input.Search{Resolve: f.Resolve, Inputs: against, Hidden: true})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 		other = append(other, input.Skipped{Path: name, Reason: "the output was not made from it"})
 	}
 	if len(l.Outputs) > 0 && !m.byPath {
-		f.log.Warn("the inputs are not at the paths that the output was made from; they are matched by file name, or compared in the order of their paths",
+		f.Log.Warn("the inputs are not at the paths that the output was made from; they are matched by file name, or compared in the order of their paths",
 			"given", len(names), "made_from", len(made))
 	}
 	slices.SortFunc(other, func(a, b input.Skipped) int { return strings.Compare(a.Path, b.Path) })
@@ -94,13 +94,13 @@ func (f *verifyCommand) otherNames(ctx context.Context, files []input.File, made
 			return nil
 		}
 		open := func(ctx context.Context, in *manifest.Input) error {
-			if opened, _, err := input.Describe(ctx, f.resolve, in.Path); err == nil { // an error is reported later
+			if opened, _, err := input.Describe(ctx, f.Resolve, in.Path); err == nil { // an error is reported later
 				opened.Real = in.Real
 				*in = opened
 			}
 			return nil
 		}
-		sum := func(ctx context.Context, in *manifest.Input) error { return input.Sum(ctx, f.resolve, in) }
+		sum := func(ctx context.Context, in *manifest.Input) error { return input.Sum(ctx, f.Resolve, in) }
 		found[i], err = input.Find(ctx, &in, func() manifest.Match { return inputs.Find(&in, "", skipped) }, open, sum)
 		return err
 	})
@@ -137,7 +137,7 @@ func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known 
 		if !files[i].Found || known[files[i].Name] {
 			return nil
 		}
-		if _, _, err := input.Describe(ctx, f.resolve, files[i].Name); err != nil {
+		if _, _, err := input.Describe(ctx, f.Resolve, files[i].Name); err != nil {
 			if reasons[i] = input.NotInput(err); reasons[i] == "" {
 				return err
 			}

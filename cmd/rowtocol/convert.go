@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/task"
 )
@@ -110,9 +111,9 @@ func (c *convertCommand) add(cmd *cobra.Command) {
 	flags.BoolVar(&c.reprocess, "reprocess", false, "with --partitioned, make one new output of each partition whose inputs, format or schema changed, that lacks an index of --index, or that has increments")
 	flags.BoolVar(&c.req.Restart, "restart", false, "plan anew instead of resuming unfinished work; with --overwrite, convert again even if DEST already holds the output")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "print what would be converted, and change nothing")
-	c.watchers.add(flags)
-	c.addExitNothing(flags)
-	c.addMaxRuntime(flags)
+	c.Watchers.Add(flags)
+	c.AddExitNothing(flags)
+	c.AddMaxRuntime(flags)
 }
 
 // engine runs conversions in this process or on other machines.
@@ -130,7 +131,7 @@ type here struct{ *app }
 func (h *here) ready() error { return nil }
 
 func (h *here) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
-	p, stop := h.startProgress(ctx)
+	p, stop := h.StartProgress(ctx)
 	defer stop()
 	req.Progress = func(now job.Progress) { ofJob(p, now) }
 	return job.Convert(ctx, req)
@@ -147,7 +148,7 @@ func (h *here) partitions(ctx context.Context, p *job.Partitions, names []string
 }
 
 func (h *here) partition(ctx context.Context, p job.Partitions, name string) (*job.Outcome, error) {
-	progress, stop := h.startProgress(ctx)
+	progress, stop := h.StartProgress(ctx)
 	defer stop()
 	p.Progress = func(now job.Progress) { ofJob(progress, now) }
 	return p.Convert(ctx, name)
@@ -159,9 +160,9 @@ func (c *convertCommand) execute(cmd *cobra.Command, args []string) error {
 	}
 	ctx := cmd.Context()
 	if c.dryRun {
-		c.watchers = watchers{} // a dry run is not reported
+		c.Watchers = cli.Watchers{} // a dry run is not reported
 	}
-	if err := c.startTelling(ctx, c.req.Dest, c.req.Inputs); err != nil {
+	if err := c.StartTelling(ctx, c.req.Dest, c.req.Inputs); err != nil {
 		return err
 	}
 	if err := c.checkPartitioned(); err != nil {
@@ -180,7 +181,7 @@ func (c *convertCommand) execute(cmd *cobra.Command, args []string) error {
 	if c.dryRun {
 		return c.showPlan(ctx, req)
 	}
-	c.start("dest", c.run.Dest, named(req.Inputs))
+	c.LogStart("dest", c.Run.Dest, cli.InputsAttr(req.Inputs))
 	outcome, err := c.engine.convert(ctx, req)
 	if errors.Is(err, task.ErrDetached) {
 		c.reportDetached(outcome, req.Dest)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/inspect"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -253,7 +254,7 @@ func TestVerifyOfAReplacedOutput(t *testing.T) {
 	if _, err := strays(t.Context(), l); !errors.Is(err, dataset.ErrChanging) {
 		t.Errorf("strays of a replaced output: %v", err)
 	}
-	if f := (&verifyCommand{app: new(app)}).check(t.Context(), nil, l, &l.Parts[0]); !errors.Is(f.failed, dataset.ErrChanging) || len(f.found) > 0 {
+	if f := (&verifyCommand{app: &app{App: new(cli.App)}}).check(t.Context(), nil, l, &l.Parts[0]); !errors.Is(f.failed, dataset.ErrChanging) || len(f.found) > 0 {
 		t.Errorf("a part of a replaced output: %v, %v", f.failed, f.found)
 	}
 	if _, err := inspect.Gather(t.Context(), l, inspect.Options{}); !errors.Is(err, dataset.ErrChanging) {

@@ -37,7 +37,7 @@ func newCountCommand(a *app) *cobra.Command {
 		Short:   "Print the number of rows, or of those that a condition selects",
 		Long:    countLong,
 		Example: countExample,
-		Args:    a.takes(cobra.MinimumNArgs(1)),
+		Args:    a.Takes(cobra.MinimumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
 	c.addCondition(cmd.Flags())
@@ -49,14 +49,14 @@ func (c *countCommand) execute(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := in.data.Count(ctx, dataset.Query{Where: c.query.Where, Workers: c.workers})
+	s, err := in.data.Count(ctx, dataset.Query{Where: c.query.Where, Workers: c.Workers})
 	if err != nil {
 		return err
 	}
 	in.stats = s
-	c.result = counted{s.Rows, in.total(), s.BytesRead}
-	if !c.json {
-		c.printf("%d\n", s.Rows)
+	c.Result = counted{s.Rows, in.total(), s.BytesRead}
+	if !c.JSON {
+		c.Printf("%d\n", s.Rows)
 	}
 	return nil
 }

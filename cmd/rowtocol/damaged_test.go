@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
+
 	encoding "encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -107,7 +110,7 @@ func inProcess(t *testing.T, dir string, args ...string) output {
 	t.Helper()
 	stdout, stderr := create(t, dir+"/stdout"), create(t, dir+"/stderr")
 	defer func() { _, _ = stdout.Close(), stderr.Close() }()
-	code := run(rowtocolProgram, append([]string{"--workers=1"}, args...), stdout, stderr)
+	code := cli.Run(rowtocolProgram, append([]string{"--workers=1"}, args...), stdout, stderr)
 	return output{code, string(read(t, stdout.Name())), string(read(t, stderr.Name())), args}
 }
 
@@ -132,7 +135,7 @@ func TestRandomDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	rounds := soak.Rounds(28, 3000)
 	for _, e := range os.Environ() { // variables for tests are not for the program in this process
-		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, envPrefix) {
+		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, cli.EnvPrefix) {
 			t.Setenv(name, "")
 		}
 	}

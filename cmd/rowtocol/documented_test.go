@@ -35,7 +35,7 @@ func documentedExamples(t *testing.T) map[string][]example {
 		found[filepath.Base(page)] = examples(filepath.Base(page), string(read(t, page)))
 	}
 	unfold := strings.NewReplacer("\\\n    ", "", "\n  ", "\n")
-	root := rowtocolProgram.root()
+	root := rowtocolProgram.Root()
 	for _, c := range append(root.Commands(), root) {
 		page := c.CommandPath() + " --help"
 		found[page] = examples(page, "```"+unfold.Replace("\n"+c.Example)+"\n```")
@@ -80,7 +80,7 @@ var documented = regexp.MustCompile(`(?m)(?:^|[|] |-I\{\} )rowtocol ((?:[^#|>\n'
 
 // TestDocumentedCommands checks that the commands and flags of the examples exist.
 func TestDocumentedCommands(t *testing.T) {
-	root := rowtocolProgram.root()
+	root := rowtocolProgram.Root()
 	found := 0
 	for page, examples := range documentedExamples(t) {
 		for _, e := range examples {

@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // TestExits produces each code of the table by a cause that users meet. Only the defect for
@@ -93,8 +94,8 @@ func TestExits(t *testing.T) {
 	} {
 		record(2, withDefect(t, dir, c.defect, strings.Fields(c.args)...), c.text)
 	}
-	for _, e := range exits {
-		for code := range strings.SplitSeq(e.label(), ", ") {
+	for _, e := range cli.Exits {
+		for code := range strings.SplitSeq(e.Label(), ", ") {
 			if !produced[code] {
 				t.Errorf("no case ends with %s", code)
 			}
@@ -135,7 +136,7 @@ func runDefective(defect string) int {
 		"panics-encoding": func() {},
 	}
 	formats[0] = defective{formats[0], fail[defect]}
-	return run(rowtocolProgram, os.Args[1:], os.Stdout, os.Stderr)
+	return cli.Run(rowtocolProgram, os.Args[1:], os.Stdout, os.Stderr)
 }
 
 // defective is a format that panics when it begins to write or to encode.
@@ -223,11 +224,11 @@ func TestExitPages(t *testing.T) {
 	if want := exitActions(); !strings.Contains(runbook, want) {
 		t.Errorf("docs/runbook.md lacks the table of actions:\n%s", want)
 	}
-	for _, e := range exits {
+	for _, e := range cli.Exits {
 		_, section, _ := strings.Cut(runbook, "\n## "+sectionOf(e)+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
 		for _, part := range []string{"**What happened.**", "**How to see it.**", "**What to do.**"} {
-			if e.code != 0 && !strings.Contains(section, part) {
+			if e.Code != 0 && !strings.Contains(section, part) {
 				t.Errorf("docs/runbook.md, section %q, lacks %s", sectionOf(e), part)
 			}
 		}
@@ -235,7 +236,7 @@ func TestExitPages(t *testing.T) {
 			t.Errorf("docs/runbook.md has no section %q", sectionOf(e))
 		}
 	}
-	help := exitHelp()
+	help := cli.ExitHelp()
 	if strings.Contains(help, "`") || !strings.Contains(rowtocol(t, t.TempDir(), nil, "help", "exit-codes").want(t, 0).stdout, help) {
 		t.Errorf("the help topic has backquotes, or is not printed:\n%s", help)
 	}
@@ -245,8 +246,8 @@ func TestExitPages(t *testing.T) {
 func exitMarkdown() string {
 	var s strings.Builder
 	s.WriteString("| exit | meaning | retry |\n|---|---|---|\n")
-	for _, e := range exits {
-		fmt.Fprintf(&s, "| %s | %s | %s |\n", e.label(), e.meaning, e.retries())
+	for _, e := range cli.Exits {
+		fmt.Fprintf(&s, "| %s | %s | %s |\n", e.Label(), e.Meaning, e.Retries())
 	}
 	return s.String()
 }
@@ -255,24 +256,24 @@ func exitMarkdown() string {
 func exitActions() string {
 	var s strings.Builder
 	s.WriteString("| exit | `status` | retry | what to do |\n|---|---|---|---|\n")
-	for _, e := range exits {
-		fmt.Fprintf(&s, "| [%s](#%s) | %s | %s | %s |\n", e.label(), anchor(e), e.name(), e.retries(), e.action)
+	for _, e := range cli.Exits {
+		fmt.Fprintf(&s, "| [%s](#%s) | %s | %s | %s |\n", e.Label(), anchor(e), e.Name(), e.Retries(), e.Action)
 	}
 	return s.String()
 }
 
 // sectionOf returns the heading of a code in the runbook.
-func sectionOf(e exit) string { return e.label() + ": " + e.name() }
+func sectionOf(e cli.Exit) string { return e.Label() + ": " + e.Name() }
 
-func anchor(e exit) string {
+func anchor(e cli.Exit) string {
 	return strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(sectionOf(e))
 }
 
 // statusOfCode returns the status of an exit code in the final JSON object.
 func statusOfCode(code int) string {
-	for _, e := range exits {
-		if e.code == code {
-			return e.name()
+	for _, e := range cli.Exits {
+		if e.Code == code {
+			return e.Name()
 		}
 	}
 	return ""

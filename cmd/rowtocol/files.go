@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -15,7 +16,7 @@ func (a *app) list(ctx context.Context, names []string) (*dataset.Listing, error
 	if err != nil {
 		return nil, err
 	}
-	return dataset.List(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Keyless: true})
+	return dataset.List(ctx, at, dataset.Options{Formats: formats, Memory: a.Pool, Keyless: true})
 }
 
 // resolveAll resolves several locations.
@@ -23,7 +24,7 @@ func (a *app) resolveAll(names []string) ([]store.Location, error) {
 	at := make([]store.Location, len(names))
 	for i, name := range names {
 		var err error
-		if at[i], err = a.resolve(name); err != nil {
+		if at[i], err = a.Resolve(name); err != nil {
 			return nil, err
 		}
 	}
@@ -38,19 +39,19 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 	if location == "" {
 		return "", nil
 	}
-	at, err := a.resolve(location)
+	at, err := a.Resolve(location)
 	if err != nil {
 		return "", err
 	}
-	text, err := readDocument(ctx, "--schema", location, at, maxSchema)
+	text, err := cli.ReadDocument(ctx, "--schema", location, at, maxSchema)
 	if errors.Is(err, store.ErrNotExist) {
-		return "", usagef("--schema: %s does not exist", location)
+		return "", cli.Usagef("--schema: %s does not exist", location)
 	}
 	if err != nil {
 		return "", err
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return "", usagef("--schema: %s is empty", location)
+		return "", cli.Usagef("--schema: %s is empty", location)
 	}
 	return string(text), nil
 }

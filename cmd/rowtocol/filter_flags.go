@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/input"
 )
 
@@ -39,6 +40,6 @@ func (m *moment) Type() string { return "time" }
 func addFilter(flags *pflag.FlagSet, f *input.Filter) {
 	flags.Var(&moment{Time: &f.Since}, "since", "leave out inputs that were modified before this `time`: 2026-01-31T18:00:00Z, 2026-01-31 (UTC), or 36h (that long ago)")
 	flags.Var(&moment{Time: &f.Until}, "until", "leave out inputs that were modified at this `time` or later")
-	flags.Var((*timeSpan)(&f.MinAge), "min-age", "leave out, until a later run, inputs that were modified within this time before now; this machine's clock should agree with the storage's")
+	flags.Var((*cli.TimeSpan)(&f.MinAge), "min-age", "leave out, until a later run, inputs that were modified within this time before now; this machine's clock should agree with the storage's")
 	flags.StringVar(&f.Marker, "require-marker", "", "leave out, until a later run, inputs whose directory has no file of this `name`, such as _SUCCESS")
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 const headLong = `Print the first rows of column files, outputs and Avro files as a table. head
@@ -30,8 +32,8 @@ func newHeadCommand(a *app) *cobra.Command {
 		Short:       "Print the first rows, as a table",
 		Long:        headLong,
 		Example:     headExample,
-		Annotations: map[string]string{printsRows: "yes"},
-		Args:        a.takes(cobra.MinimumNArgs(1)),
+		Annotations: map[string]string{cli.PrintsRows: "yes"},
+		Args:        a.Takes(cobra.MinimumNArgs(1)),
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
@@ -39,6 +41,6 @@ func newHeadCommand(a *app) *cobra.Command {
 	f.addChoice(flags)
 	formFlags(cmd, &f.catFlags)
 	flags.StringVar(&f.to, "to", "table", "`format`: "+strings.Join(formatNames(), ", "))
-	complete(cmd, "to", formatNames()...)
+	cli.Complete(cmd, "to", formatNames()...)
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -14,11 +15,11 @@ import (
 func TestHelp(t *testing.T) {
 	dir, elsewhere := t.TempDir(), []string{"TMPDIR=/tmp"} // help shows it as a default
 	texts := map[string]string{"": rowtocol(t, dir, elsewhere, "--help").want(t, 0).stdout}
-	for _, cmd := range rowtocolProgram.root().Commands() {
+	for _, cmd := range rowtocolProgram.Root().Commands() {
 		texts[cmd.Name()] = rowtocol(t, dir, elsewhere, "help", cmd.Name()).want(t, 0).stdout
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			// pflag aligns the list by bytes.
-			if value, _ := pflag.UnquoteUsage(f); value == "stringArray" || len(value) != textWidth(value) {
+			if value, _ := pflag.UnquoteUsage(f); value == "stringArray" || len(value) != cli.TextWidth(value) {
 				t.Errorf("help %s: --%s %s", cmd.Name(), f.Name, value)
 			}
 		})
@@ -28,7 +29,7 @@ func TestHelp(t *testing.T) {
 	}
 	for name, text := range texts {
 		for _, line := range strings.Split(text, "\n") {
-			if textWidth(line) > 80 {
+			if cli.TextWidth(line) > 80 {
 				t.Errorf("help %s: %q", name, line)
 			}
 		}
@@ -37,11 +38,11 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, g := range flagTitles() {
-		_, listed, _ := strings.Cut(texts["submit"], "\n"+g.title+":\n")
+		_, listed, _ := strings.Cut(texts["submit"], "\n"+g.Title+":\n")
 		listed, _, _ = strings.Cut(listed, "\n\n")
-		for _, name := range g.names {
+		for _, name := range g.Names {
 			if !strings.Contains(listed, " --"+name+" ") || strings.Count(texts["submit"], "\n      --"+name+" ")+strings.Count(texts["submit"], ", --"+name+" ") != 1 {
-				t.Errorf("help submit does not list --%s once, under %q:\n%s", name, g.title, listed)
+				t.Errorf("help submit does not list --%s once, under %q:\n%s", name, g.Title, listed)
 			}
 		}
 	}

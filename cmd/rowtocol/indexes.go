@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/index"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -44,7 +45,7 @@ func (o indexOf) addTo(all []indexOf) []indexOf {
 func indexText(all []indexOf) string {
 	var said []string
 	for _, x := range all {
-		said = append(said, x.Fields+" ("+plural(x.Entries, "key")+", "+human(x.Bytes)+" in "+plural(x.Files, "file")+")")
+		said = append(said, x.Fields+" ("+cli.Plural(x.Entries, "key")+", "+cli.Human(x.Bytes)+" in "+cli.Plural(x.Files, "file")+")")
 	}
 	return "key indexes: " + strings.Join(said, "; ")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/inspect"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -55,14 +56,14 @@ func newInspectCommand(a *app) *cobra.Command {
   rowtocol inspect mail.avro
   rowtocol inspect --bytes mail.columns/part-00000-0-*.trv | less
   rowtocol inspect --bytes mail.cfiles/part-00000-0-*.cfiles/00004.cf | less`,
-		Args: a.takes(cobra.MinimumNArgs(1)),
+		Args: a.Takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&o.dump, "bytes", false, "print all bytes of a file with their meaning")
 	cmd.Flags().BoolVar(&o.count, "count", false, "for a directory, also show the number of values in each column")
 	cmd.Flags().StringVar(&o.order, "sort", "file", "`order` of the columns: file, stored (largest first) or name")
 	cmd.Flags().StringVar(&o.html, "html", "", "write a page for a browser to this `file`, and print no table")
-	complete(cmd, "sort", sortOrders...)
+	cli.Complete(cmd, "sort", sortOrders...)
 	return cmd
 }
 
@@ -95,17 +96,17 @@ func (o *inspectCommand) execute(ctx context.Context, args []string) error {
 
 func (o *inspectCommand) printBytes(ctx context.Context, l *dataset.Listing) error {
 	if l.Dir {
-		return usagef("--bytes takes one file, not a directory or several files: %s", l.Path)
+		return cli.Usagef("--bytes takes one file, not a directory or several files: %s", l.Path)
 	}
-	if o.json {
-		return usagef("--bytes has no --json form")
+	if o.JSON {
+		return cli.Usagef("--bytes has no --json form")
 	}
 	f, err := l.Open(ctx, &l.Parts[0])
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	err = f.Dump(heeding{ctx, o.out})
+	err = f.Dump(heeding{ctx, o.Out})
 	if errors.As(err, new(*budget.Error)) {
 		err = in(l.Path, err)
 	}
@@ -145,12 +146,12 @@ type inspectCommand struct {
 
 func (o *inspectCommand) check() error {
 	if o.dump && o.html != "" {
-		return usagef("--bytes and --html exclude each other")
+		return cli.Usagef("--bytes and --html exclude each other")
 	}
 	if o.html == standardOutput {
-		return usagef("--html: name a file")
+		return cli.Usagef("--html: name a file")
 	}
-	return checkChoice("sort", o.order, sortOrders)
+	return cli.CheckChoice("sort", o.order, sortOrders)
 }
 
 // show prints the figures, or writes them as a page. For a damaged file it prints the
@@ -166,17 +167,17 @@ func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
-	p, stop := o.startProgress(ctx)
+	p, stop := o.StartProgress(ctx)
 	defer stop()
 	var done, total int64
 	for _, part := range l.Parts {
 		total += part.Bytes
 	}
 	figures, damaged := inspect.Gather(ctx, l, inspect.Options{
-		Count: o.count || !l.Dir, Memory: o.pool.NewHeap(), Workers: o.workers,
+		Count: o.count || !l.Dir, Memory: o.Pool.NewHeap(), Workers: o.Workers,
 		Progress: func(rows int64, files int) {
 			done += l.Parts[files-1].Bytes
-			p.set(rows, done, total)
+			p.Set(rows, done, total)
 		},
 	})
 	stop()
@@ -187,7 +188,7 @@ func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 	for i := range l.Outputs {
 		result.Indexes = addIndexes(result.Indexes, l.Outputs[i].IndexFields, l.Outputs[i].Index)
 	}
-	o.result = result
+	o.Result = result
 	if o.html != "" && damaged == nil {
 		if err := o.writePage(ctx, page, figures, o.names); err != nil {
 			return err
@@ -200,7 +201,7 @@ func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 	case "name":
 		slices.SortStableFunc(figures.Columns, func(x, y inspect.Column) int { return cmp.Compare(x.Name, y.Name) })
 	}
-	if !o.json {
+	if !o.JSON {
 		o.printInspected(result)
 	}
 	return damaged
@@ -209,7 +210,7 @@ func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 // pageLocation resolves the location of the page. It refuses an existing file that is
 // neither empty nor begins like a page: the user may have named a data file by mistake.
 func (o *inspectCommand) pageLocation(ctx context.Context, name string) (store.Location, error) {
-	at, err := input.Locate(o.resolve, name)
+	at, err := input.Locate(o.Resolve, name)
 	if err != nil {
 		return at, err
 	}
@@ -234,7 +235,7 @@ func (o *inspectCommand) pageLocation(ctx context.Context, name string) (store.L
 func (o *inspectCommand) writePage(ctx context.Context, at store.Location, f *inspect.Figures, names []string) error {
 	places := make([]string, len(names))
 	for i, name := range names {
-		of, err := input.Locate(o.resolve, name)
+		of, err := input.Locate(o.Resolve, name)
 		if err != nil {
 			return err
 		}
@@ -251,12 +252,12 @@ func (o *inspectCommand) writePage(ctx context.Context, at store.Location, f *in
 const barWidth = 12
 
 func (o *inspectCommand) printInspected(r *inspected) {
-	facts := fmt.Sprintf("%s, %s, %s", plural(r.Rows, "row"), plural(len(r.Columns), "column"), human(r.Bytes))
+	facts := fmt.Sprintf("%s, %s, %s", cli.Plural(r.Rows, "row"), cli.Plural(len(r.Columns), "column"), cli.Human(r.Bytes))
 	if r.Files != 1 {
-		facts += " in " + plural(r.Files, "file")
+		facts += " in " + cli.Plural(r.Files, "file")
 	}
 	if n := len(r.Datasets); n > 0 {
-		facts += " of " + plural(n, "dataset")
+		facts += " of " + cli.Plural(n, "dataset")
 	}
 	if r.Format != "" { // it is empty if there are no files
 		facts += fmt.Sprintf(", %s version %d", r.Format, r.Version)
@@ -266,7 +267,7 @@ func (o *inspectCommand) printInspected(r *inspected) {
 		o.printIndented("holds " + r.Holds)
 	}
 	if len(r.Losses) > 0 {
-		o.printf("  LOSSES: not in the output: %s\n", manifest.DescribeLosses(r.Losses))
+		o.Printf("  LOSSES: not in the output: %s\n", manifest.DescribeLosses(r.Losses))
 	}
 	if len(r.Indexes) > 0 {
 		o.printIndented(indexText(r.Indexes))
@@ -275,18 +276,18 @@ func (o *inspectCommand) printInspected(r *inspected) {
 		o.printIndented(text)
 	}
 	if r.HTML != "" {
-		o.printf("  drawn in %s\n", r.HTML)
+		o.Printf("  drawn in %s\n", r.HTML)
 		return
 	}
 	for i := range r.Metadata {
 		o.printMetadata(&r.Metadata[i])
 	}
 	if len(r.RowGroups) > 1 {
-		least, most := span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Rows })
-		bytes := between(span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Bytes }))
-		o.printIndented(fmt.Sprintf("row groups of %s, %s", pluralBetween(least, most, "row"), bytes))
+		least, most := cli.Span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Rows })
+		bytes := cli.Between(cli.Span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Bytes }))
+		o.printIndented(fmt.Sprintf("row groups of %s, %s", cli.PluralBetween(least, most, "row"), bytes))
 	}
-	o.printf("\n")
+	o.Printf("\n")
 	o.printFigures(r)
 }
 
@@ -297,49 +298,49 @@ func filterText(columns []inspect.Column) string {
 	size := int64(0)
 	for i := range columns {
 		if c := &columns[i]; c.Filter > 0 {
-			names, size = append(names, printable(c.Name)), size+c.Filter
+			names, size = append(names, cli.Printable(c.Name)), size+c.Filter
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Bloom filters of %s: %s", strings.Join(names, ", "), human(size))
+	return fmt.Sprintf("Bloom filters of %s: %s", strings.Join(names, ", "), cli.Human(size))
 }
 
 // printTitled prints a name, and facts about the named thing, on one line, or on several
 // lines if the terminal is too narrow.
 func (o *inspectCommand) printTitled(name, facts string) {
-	name, width := printable(name), o.width()
-	if line := name + ": " + facts; width == 0 || textWidth(line) <= width {
-		o.printf("%s\n", line)
+	name, width := cli.Printable(name), o.Width()
+	if line := name + ": " + facts; width == 0 || cli.TextWidth(line) <= width {
+		o.Printf("%s\n", line)
 		return
 	}
-	o.printf("%s:\n", shorten(name, width-1))
+	o.Printf("%s:\n", cli.Shorten(name, width-1))
 	o.printIndented(facts)
 }
 
 // printIndented prints a text below a title.
 func (o *inspectCommand) printIndented(text string) {
-	width := o.width()
+	width := o.Width()
 	if width == 0 {
 		width = math.MaxInt
 	}
-	for line := range strings.SplitSeq(wrap(text, width-2, ""), "\n") {
-		o.printf("  %s\n", line)
+	for line := range strings.SplitSeq(cli.Wrap(text, width-2, ""), "\n") {
+		o.Printf("  %s\n", line)
 	}
 }
 
 func (o *inspectCommand) printMetadata(m *inspect.Metadata) {
-	key, value := printable(m.Key), printable(m.Value)
+	key, value := cli.Printable(m.Key), cli.Printable(m.Value)
 	if m.Schema() {
-		value = plural(len(m.Value), "byte") + " (rowtocol schema prints it)"
+		value = cli.Plural(len(m.Value), "byte") + " (rowtocol schema prints it)"
 	}
-	if width := o.width(); width > 0 {
+	if width := o.Width(); width > 0 {
 		const around = len("   = ")
-		key = shorten(key, max(width/2-around, leastFlexible))
-		value = shorten(value, max(width-around-textWidth(key), leastFlexible-1))
+		key = cli.Shorten(key, max(width/2-around, cli.LeastFlexible))
+		value = cli.Shorten(value, max(width-around-cli.TextWidth(key), cli.LeastFlexible-1))
 	}
-	o.printf("  %s = %s\n", key, value)
+	o.Printf("  %s = %s\n", key, value)
 }
 
 func (o *inspectCommand) printFigures(r *inspected) {
@@ -352,8 +353,8 @@ func (o *inspectCommand) printFigures(r *inspected) {
 		headings[encoding], headings[codec] = "encoding", "codec"
 		spared = []int{drawn, parent, rate, blocks, raw, kind, numValues, codec, number, share, encoding, storedAs}
 	}
-	t := newTable(headings...)
-	t.spare(spared...)
+	t := cli.NewTable(headings...)
+	t.Spare(spared...)
 	for i := range r.Columns {
 		c := &r.Columns[i]
 		values := "?"
@@ -364,12 +365,12 @@ func (o *inspectCommand) printFigures(r *inspected) {
 		if native {
 			codecText = c.Codec
 		}
-		t.add(fmt.Sprint(c.Number), c.Name, c.SchemaType, c.StoredAs, strings.Join(c.Encodings, ", "), codecText, parentNumber(c.ParentNo), values,
-			fmt.Sprint(c.Blocks), human(c.Raw), human(c.Stored), ratio(c.Raw, c.Stored),
-			fmt.Sprintf("%.1f%%", 100*c.Share), bar(c.Share, barWidth))
+		t.Add(fmt.Sprint(c.Number), c.Name, c.SchemaType, c.StoredAs, strings.Join(c.Encodings, ", "), codecText, parentNumber(c.ParentNo), values,
+			fmt.Sprint(c.Blocks), cli.Human(c.Raw), cli.Human(c.Stored), ratio(c.Raw, c.Stored),
+			fmt.Sprintf("%.1f%%", 100*c.Share), cli.Bar(c.Share, barWidth))
 	}
-	t.add("", "total", "", "", "", "", "", "", fmt.Sprint(r.Blocks), human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored), "", "")
-	t.print(o.out, name, o.width())
+	t.Add("", "total", "", "", "", "", "", "", fmt.Sprint(r.Blocks), cli.Human(r.Raw), cli.Human(r.Stored), ratio(r.Raw, r.Stored), "", "")
+	t.Print(o.Out, name, o.Width())
 }
 
 func ratio(raw, stored int64) string {

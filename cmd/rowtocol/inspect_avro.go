@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/inspect"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // avroFile is an open Avro object container file, or a stream of one.
@@ -23,7 +24,7 @@ type avroFile struct {
 
 // openAvro opens an Avro file. It returns nil for a directory, or a file that is not Avro.
 func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
-	memory := a.pool.NewHeap()
+	memory := a.Pool.NewHeap()
 	if isStream(name) {
 		in, err := a.stream(ctx)
 		if err != nil {
@@ -32,7 +33,7 @@ func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
 		r, err := ocf.NewStreamReader(in, "standard input", format.DefaultMaxBlock, memory)
 		return &avroFile{r, name, 0, memory.Close}, err
 	}
-	at, err := a.resolve(asFile(name))
+	at, err := a.Resolve(asFile(name))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (e *extremes) add(n int64, first bool) {
 func (o *inspectCommand) showAvro(ctx context.Context, f *avroFile) error {
 	defer f.close()
 	if o.dump || o.html != "" {
-		return usagef("--bytes and --html are for column files, %s is an Avro file", f.name)
+		return cli.Usagef("--bytes and --html are for column files, %s is an Avro file", f.name)
 	}
 	h := f.Header()
 	r := &inspectedAvro{Path: f.name, Format: "avro", Codec: h.Codec, SchemaBytes: len(h.Schema), Bytes: f.bytes, Metadata: []inspect.Metadata{}}
@@ -102,7 +103,7 @@ func (o *inspectCommand) showAvro(ctx context.Context, f *avroFile) error {
 			r.Metadata = append(r.Metadata, metadataOf(m))
 		}
 	}
-	p, stop := o.startProgress(ctx)
+	p, stop := o.StartProgress(ctx)
 	defer stop()
 	var err error
 	for err == nil {
@@ -110,12 +111,12 @@ func (o *inspectCommand) showAvro(ctx context.Context, f *avroFile) error {
 		var rows []byte
 		if b, rows, err = f.Next(ctx); err == nil {
 			r.add(b, len(rows))
-			p.set(r.Rows, r.Stored, f.bytes)
+			p.Set(r.Rows, r.Stored, f.bytes)
 		}
 	}
 	stop()
-	o.result = r
-	if !o.json {
+	o.Result = r
+	if !o.JSON {
 		o.printAvro(r)
 	}
 	if err == io.EOF {
@@ -144,18 +145,18 @@ func (r *inspectedAvro) add(b *ocf.Block, raw int) {
 }
 
 func (o *inspectCommand) printAvro(r *inspectedAvro) {
-	facts := fmt.Sprintf("%s in %s", plural(r.Rows, "row"), plural(r.Blocks, "block"))
+	facts := fmt.Sprintf("%s in %s", cli.Plural(r.Rows, "row"), cli.Plural(r.Blocks, "block"))
 	if r.Bytes > 0 {
-		facts += ", " + human(r.Bytes)
+		facts += ", " + cli.Human(r.Bytes)
 	}
 	o.printTitled(r.Path, facts+", Avro, codec "+r.Codec)
-	o.printIndented(fmt.Sprintf("schema of %s (rowtocol schema prints it)", plural(r.SchemaBytes, "byte")))
+	o.printIndented(fmt.Sprintf("schema of %s (rowtocol schema prints it)", cli.Plural(r.SchemaBytes, "byte")))
 	for i := range r.Metadata {
 		o.printMetadata(&r.Metadata[i])
 	}
-	o.printIndented(fmt.Sprintf("rows of %s, stored in %s, ratio %s", human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored)))
+	o.printIndented(fmt.Sprintf("rows of %s, stored in %s, ratio %s", cli.Human(r.Raw), cli.Human(r.Stored), ratio(r.Raw, r.Stored)))
 	if r.Blocks > 0 {
-		o.printIndented(fmt.Sprintf("blocks of %s, %s, stored in %s", pluralBetween(r.BlockRows.Min, r.BlockRows.Max, "row"),
-			between(r.BlockRaw.Min, r.BlockRaw.Max), between(r.BlockStored.Min, r.BlockStored.Max)))
+		o.printIndented(fmt.Sprintf("blocks of %s, %s, stored in %s", cli.PluralBetween(r.BlockRows.Min, r.BlockRows.Max, "row"),
+			cli.Between(r.BlockRaw.Min, r.BlockRaw.Max), cli.Between(r.BlockStored.Min, r.BlockStored.Max)))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/avro/rowkey"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/lookup"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 const lookupLong = `Print the rows with the given keys, by a key index that convert --index made.
@@ -67,8 +68,8 @@ func newLookupCommand(a *app) *cobra.Command {
 		Short:       "Print the rows with given keys, by an index",
 		Long:        lookupLong,
 		Example:     lookupExample,
-		Annotations: map[string]string{printsRows: "yes"},
-		Args:        a.takes(cobra.MinimumNArgs(1)),
+		Annotations: map[string]string{cli.PrintsRows: "yes"},
+		Args:        a.Takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.ranged, f.prefixed = cmd.Flags().Changed("range"), cmd.Flags().Changed("prefix")
 			return f.execute(cmd.Context(), args[0], args[1:])
@@ -84,14 +85,14 @@ func newLookupCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.tagged, "json-unions", false, "print Avro's own JSON encoding, with the types of unions")
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", "))
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
-	flags.IntVar(&f.exitNothing, "exit-nothing", 0, "exit `code` if no row is found (default 0)")
-	complete(cmd, "to", lookupForms...)
-	complete(cmd, "output-codec", avroCodecs...)
+	flags.IntVar(&f.ExitNothing, "exit-nothing", 0, "exit `code` if no row is found (default 0)")
+	cli.Complete(cmd, "to", lookupForms...)
+	cli.Complete(cmd, "output-codec", avroCodecs...)
 	return cmd
 }
 
 func (f *lookupCommand) checkLookup(keys []string) error {
-	if err := checkChoice("to", f.to, lookupForms); err != nil {
+	if err := cli.CheckChoice("to", f.to, lookupForms); err != nil {
 		return err
 	}
 	ways := 0
@@ -102,11 +103,11 @@ func (f *lookupCommand) checkLookup(keys []string) error {
 	}
 	switch {
 	case ways != 1:
-		return usagef("give either keys, --range or --prefix")
+		return cli.Usagef("give either keys, --range or --prefix")
 	case f.ranged && !isRange(f.keys):
-		return usagef("--range: %q is not FROM..TO with one .. in it; write a key that contains .. as a JSON array: '[\"a..b\"]..[\"c\"]'", f.keys)
+		return cli.Usagef("--range: %q is not FROM..TO with one .. in it; write a key that contains .. as a JSON array: '[\"a..b\"]..[\"c\"]'", f.keys)
 	case slices.Contains(keys, stdinName) && len(keys) > 1:
-		return usagef("- reads all keys from standard input; give no other keys with it")
+		return cli.Usagef("- reads all keys from standard input; give no other keys with it")
 	}
 	return f.check()
 }
@@ -121,10 +122,10 @@ func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string)
 		return err
 	}
 	format := catFormats[slices.Index(formatNames(), f.to)]
-	if f.stdout.terminal && format.binary {
-		return usagef("--to %s is not for a terminal; redirect it", f.to)
+	if f.Stdout.Terminal && format.binary {
+		return cli.Usagef("--to %s is not for a terminal; redirect it", f.to)
 	}
-	f.terminalWidth = f.width()
+	f.terminalWidth = f.Width()
 	in, err := f.openInput(ctx, []string{dest})
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string)
 	if f.by == "" {
 		f.by = lookup.Choose(in.data, asks)
 	}
-	table, err := lookup.Open(in.data, f.by, f.pool)
+	table, err := lookup.Open(in.data, f.by, f.Pool)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string)
 		}
 	}
 	if n := table.RowsWithoutKey(); n > 0 {
-		f.log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by these fields", plural(n, "row"), table.Fields()))
+		f.Log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by these fields", cli.Plural(n, "row"), table.Fields()))
 	}
 	finder := &finder{in: in, table: table, left: f.query.Limit, next: oneByOne(asks)}
 	if asks == nil {
@@ -157,7 +158,7 @@ func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string)
 	in.stats.FileBytes += indexBytes(in.data)
 	f.reportRead(in)
 	if err == nil && in.stats.Rows == 0 {
-		f.status = statusNothing
+		f.Status = cli.StatusNothing
 	}
 	return err
 }

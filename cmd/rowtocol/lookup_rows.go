@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/lookup"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // maxKeyLine bounds a key on standard input, in bytes.
@@ -46,7 +47,7 @@ func exactly(key string) lookup.RangeFunc {
 // usable turns an error in a key into a usage error.
 func usable(r rowkey.Range, err error) (rowkey.Range, error) {
 	if err != nil {
-		return r, asUsage(err)
+		return r, cli.AsUsage(err)
 	}
 	return r, nil
 }
@@ -82,7 +83,7 @@ func keysOf(in io.Reader) nextRequest {
 			}, around + len(key), nil
 		}
 		if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-			return nil, 0, usagef("line %d of standard input is longer than a key of %d bytes", number, maxKeyLine)
+			return nil, 0, cli.Usagef("line %d of standard input is longer than a key of %d bytes", number, maxKeyLine)
 		} else if err != nil {
 			return nil, 0, fmt.Errorf("standard input: %w", err)
 		}
@@ -187,7 +188,7 @@ func (f *finder) write(ctx context.Context, w export.Writer, asks []lookup.Range
 // dividesBatch reports whether a batch is divided and read again after an error. It is not
 // divided after an error of storage, because each half would wait for the storage again.
 func dividesBatch(err error) bool {
-	return errors.As(err, new(*damage.Error)) || errors.As(err, new(*budget.Error)) || isUsage(err) || errors.Is(err, errBatchMemory)
+	return errors.As(err, new(*damage.Error)) || errors.As(err, new(*budget.Error)) || cli.IsUsage(err) || errors.Is(err, errBatchMemory)
 }
 
 // copyRows writes the rows of one request as they are read.

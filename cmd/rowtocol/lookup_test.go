@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
@@ -313,7 +314,7 @@ func TestDividesBatch(t *testing.T) {
 		{damage.New(damage.Checksum, "part", 7, "damaged"), true},
 		{fmt.Errorf("a row: %w", &budget.Error{}), true},
 		{errBatchMemory, true},
-		{fmt.Errorf("line 3: %w", usagef("a key")), true},
+		{fmt.Errorf("line 3: %w", cli.Usagef("a key")), true},
 		{syscall.EIO, false},
 		{context.Canceled, false},
 	} {

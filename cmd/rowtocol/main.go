@@ -5,6 +5,8 @@ package main
 
 import (
 	"os"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 func main() {
@@ -13,5 +15,5 @@ func main() {
 			os.Exit(runChild(s, os.Stderr))
 		}
 	}
-	os.Exit(run(rowtocolProgram, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(cli.Run(rowtocolProgram, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -147,9 +148,9 @@ func (o output) warnings() (lines []string) {
 }
 
 // object parses the final JSON object into v and returns its frame.
-func (o output) object(t *testing.T, v any) ending {
+func (o output) object(t *testing.T, v any) cli.Ending {
 	t.Helper()
-	r := ending{Result: v}
+	r := cli.Ending{Result: v}
 	dec := json.NewDecoder(strings.NewReader(o.stdout))
 	if err := dec.Decode(&r); err != nil {
 		t.Fatalf("%v in %q", err, o.stdout)

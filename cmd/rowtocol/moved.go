@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -27,14 +28,14 @@ func (a *outcomes) moves(pairs []string) (moves []manifest.Move, err error) {
 			from, to = pair[:at[0]], pair[at[0]+1:]
 		}
 		if !ok || from == "" || to == "" {
-			return nil, usagef("--moved %s: write OLD=NEW", pair)
+			return nil, cli.Usagef("--moved %s: write OLD=NEW", pair)
 		}
-		if at, err := input.Locate(a.resolve, from); err == nil {
+		if at, err := input.Locate(a.Resolve, from); err == nil {
 			from = at.Origin + at.Path
 		}
-		at, err := input.Locate(a.resolve, to)
+		at, err := input.Locate(a.Resolve, to)
 		if err != nil {
-			return nil, usagef("--moved %s: %w", pair, err)
+			return nil, cli.Usagef("--moved %s: %w", pair, err)
 		}
 		moves = append(moves, manifest.Move{From: from, To: at.Origin + at.Path})
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -24,15 +25,15 @@ type outcomes struct{ *app }
 // environment returns the environment of conversions, from the common flags.
 func (a *outcomes) environment() task.Environment {
 	return task.Environment{
-		Formats: formats, Workers: a.workers, Memory: a.pool, TempDir: a.tempDir,
-		Program: a.run.Version, Run: a.run.ID, Resolve: a.resolve, TaskDone: a.taskDone,
-		Warn: func(warning string) { a.warn([]string{warning}) },
+		Formats: formats, Workers: a.Workers, Memory: a.Pool, TempDir: a.TempDir,
+		Program: a.Run.Version, Run: a.Run.ID, Resolve: a.Resolve, TaskDone: a.taskDone,
+		Warn: func(warning string) { a.Warn([]string{warning}) },
 	}
 }
 
 // converted is the result of convert in the final JSON object.
 type converted struct {
-	*Figures
+	*cli.Figures
 	Dest    string          `json:"dest"`
 	Plan    string          `json:"plan"`
 	Nothing bool            `json:"nothing"`
@@ -62,22 +63,22 @@ func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
 		return err
 	}
 	r := a.account(outcome, dest)
-	a.result = r
+	a.Result = r
 	switch {
 	case outcome.Nothing && outcome.Incremental:
 		skipped := ""
 		if n := len(outcome.Skipped); n > 0 {
 			skipped = fmt.Sprintf(" (skipped: %d)", n)
 		}
-		a.summary("nothing to do: no input is new for %s%s\n", dest, skipped)
+		a.Summary("nothing to do: no input is new for %s%s\n", dest, skipped)
 	case outcome.Nothing:
-		a.summary("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
+		a.Summary("nothing to do: %s already holds the %s of these inputs\n", dest, cli.Plural(r.Rows, "row"))
 	default:
 		copies := ""
 		if r.Copies > 0 {
 			copies = fmt.Sprintf(" (copies among the inputs: %d)", r.Copies)
 		}
-		a.summary("%s: %s in %s, %s%s%s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), indexed(r.Index), doneBefore(outcome.Resumed), copies)
+		a.Summary("%s: %s in %s, %s%s%s%s\n", dest, cli.Plural(r.Rows, "row"), cli.Plural(r.Files, "file"), cli.Human(r.Bytes), indexed(r.Index), doneBefore(outcome.Resumed), copies)
 	}
 	if outcome.Nothing && err == nil {
 		a.nothing()
@@ -88,12 +89,12 @@ func (a *outcomes) report(outcome *job.Outcome, err error, dest string) error {
 // nothing records that the run had nothing to do, and removes spills of dead processes, as a run
 // with tasks does.
 func (a *outcomes) nothing() {
-	a.status = statusNothing
-	warnings, err := spill.Sweep(a.tempDir)
+	a.Status = cli.StatusNothing
+	warnings, err := spill.Sweep(a.TempDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		warnings = append(warnings, fmt.Sprintf("spills of earlier runs could not be removed: %v", err))
 	}
-	a.warn(warnings)
+	a.Warn(warnings)
 }
 
 // indexed returns the part of a summary about the bytes of key indexes.
@@ -101,18 +102,18 @@ func indexed(bytes int64) string {
 	if bytes == 0 {
 		return ""
 	}
-	return ", and " + human(bytes) + " of key indexes"
+	return ", and " + cli.Human(bytes) + " of key indexes"
 }
 
 // account adds an outcome to the account of the run, logs it, and returns the result.
 func (a *outcomes) account(o *job.Outcome, dest string) converted {
 	a.tally(o)
 	a.published(o)
-	a.warn(o.Warnings)
+	a.Warn(o.Warnings)
 	a.tellSkipped(o.Skipped)
 	a.tellSame(slog.LevelInfo, o.Skipped)
 	r := converted{
-		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped), Copies: o.Copies,
+		Figures: &a.Figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: cli.OrEmpty(o.Warnings), Skipped: len(o.Skipped), Copies: o.Copies,
 	}
 	for _, m := range o.Outputs() {
 		r.Plan, r.Rows, r.Bytes, r.Inputs = m.Plan, r.Rows+m.Rows, r.Bytes+m.Bytes, r.Inputs+len(m.Request.Inputs)
@@ -126,7 +127,7 @@ func (a *outcomes) account(o *job.Outcome, dest string) converted {
 		r.Files += len(p.Files)
 	}
 	for _, l := range r.Losses {
-		a.log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", quarantined(l))
+		a.Log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", quarantined(l))
 	}
 	return r
 }
@@ -141,7 +142,7 @@ func quarantined(l manifest.Loss) string {
 
 // tally adds the outcome of a conversion or a commit to the account of the run.
 func (a *outcomes) tally(o *job.Outcome) {
-	r := a.run
+	r := a.Run
 	for _, m := range o.Published {
 		a.tallyInputs(m.Request.Inputs)
 		for _, p := range m.Parts {
@@ -156,15 +157,15 @@ func (a *outcomes) tally(o *job.Outcome) {
 
 func (a *outcomes) tallyInputs(inputs []manifest.Input) {
 	for _, in := range inputs {
-		a.run.Inputs = append(a.run.Inputs, report.Input{Path: in.Path, Bytes: in.Size})
-		a.run.InputBytes += in.Size
+		a.Run.Inputs = append(a.Run.Inputs, report.Input{Path: in.Path, Bytes: in.Size})
+		a.Run.InputBytes += in.Size
 	}
 }
 
 // tallyTasks adds tasks of a plan and their results to the account. Earlier results are in
 // all figures except the bytes that the run itself converted.
 func (a *outcomes) tallyTasks(p *manifest.Plan, numbers []int, results []*manifest.TaskResult, resumed int, converted int64) {
-	r := a.run
+	r := a.Run
 	read := map[string]int64{}
 	for _, n := range numbers {
 		for _, piece := range p.Tasks[n].Pieces {
@@ -188,10 +189,10 @@ func (a *outcomes) tallyTasks(p *manifest.Plan, numbers []int, results []*manife
 // published logs the published files.
 func (a *outcomes) published(o *job.Outcome) {
 	for _, m := range o.Published {
-		log := a.log.With("output", m.ID)
+		log := a.Log.With("output", m.ID)
 		for _, p := range m.Parts {
 			for _, f := range p.Files {
-				log.Debug("published", append(a.ofTask(m.Plan, p.Task), "row_group", p.RowGroup, "file", f.Name, "rows", p.Rows, "bytes", f.Bytes)...)
+				log.Debug("published", append(a.TaskAttrs(m.Plan, p.Task), "row_group", p.RowGroup, "file", f.Name, "rows", p.Rows, "bytes", f.Bytes)...)
 			}
 		}
 		for _, f := range m.Index {
@@ -208,5 +209,5 @@ func (a *outcomes) taskDone(res *manifest.TaskResult) {
 		bytes += f.Bytes
 	}
 	attrs := []any{"rows", res.RowsIn, "input_bytes", res.Made.InputBytes, "bytes", bytes, "files", len(files), "losses", len(res.Losses), "seconds", math.Round(1000*res.Made.Seconds) / 1000}
-	a.log.Debug("task done", append(a.ofTask(res.Plan, res.Task), attrs...)...)
+	a.Log.Debug("task done", append(a.TaskAttrs(res.Plan, res.Task), attrs...)...)
 }

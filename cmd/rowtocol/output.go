@@ -10,6 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/store"
@@ -19,7 +20,7 @@ import (
 // pipe may have stopped reading.
 type stdout struct {
 	ctx context.Context
-	to  *screen
+	to  *cli.Screen
 }
 
 func (s stdout) Write(p []byte) (int, error) {
@@ -42,15 +43,15 @@ func (s stdout) Write(p []byte) (int, error) {
 
 // toStdout writes rows to standard output.
 func (a *app) toStdout(ctx context.Context, write func(io.Writer) error) error {
-	return write(stdout{ctx, a.stdout})
+	return write(stdout{ctx, a.Stdout})
 }
 
-// newFile is writeFile, and replaces no column file but one that cat wrote.
+// newFile is WriteFile, and replaces no column file but one that cat wrote.
 func (a *app) newFile(ctx context.Context, at store.Location, replace bool, write func(io.Writer) error) error {
 	if err := checkFree(ctx, at, replace); err != nil {
 		return err
 	}
-	return a.writeFile(ctx, at, replace, write)
+	return a.WriteFile(ctx, at, replace, write)
 }
 
 // standardOutput stands for standard output in place of the name of a file.
@@ -58,15 +59,15 @@ const standardOutput = "-"
 
 // checkOutput refuses a location in one of the inputs that names lists, or in a destination.
 func (a *app) checkOutput(ctx context.Context, at store.Location, names []string) error {
-	if err := checkOutside(ctx, at); err != nil {
+	if err := cli.CheckOutside(ctx, at); err != nil {
 		return err
 	}
-	file := inRealDirectory(at)
+	file := cli.InRealDirectory(at)
 	for _, name := range names {
 		if isStream(name) {
 			continue
 		}
-		in, err := input.Locate(a.resolve, asFile(name))
+		in, err := input.Locate(a.Resolve, asFile(name))
 		if err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 		for _, info := range found {
 			in.Path = info.Path
 			//guard: refuses to write an input, or between the inputs
-			if store.Within(file, inRealDirectory(in)) || store.Within(file, store.RealPath(in.Store, in.Path)) {
+			if store.Within(file, cli.InRealDirectory(in)) || store.Within(file, store.RealPath(in.Store, in.Path)) {
 				return failure.New(failure.Foreign, "%s is not written, because this command reads %s", at.Path, in.Path)
 			}
 		}
@@ -88,10 +89,10 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 	return nil
 }
 
-// checkFree is isFree, and refuses a column file, which may be an input that was misplaced on the
+// checkFree is cli.IsFree, and refuses a column file, which may be an input that was misplaced on the
 // command line, but not one that cat wrote.
 func checkFree(ctx context.Context, at store.Location, replace bool) error {
-	if free, err := isFree(ctx, at, replace); free || err != nil {
+	if free, err := cli.IsFree(ctx, at, replace); free || err != nil {
 		return err
 	}
 	old, err := at.Store.Open(ctx, at.Path)

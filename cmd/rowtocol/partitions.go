@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -32,7 +33,7 @@ the exit code is 3.`
 // partitioned is the result of convert --partitioned in the final JSON object. Its figures
 // count the rows and bytes that were converted.
 type partitioned struct {
-	*Figures
+	*cli.Figures
 	Dest       string            `json:"dest"`
 	Rows       int64             `json:"rows"`
 	Bytes      int64             `json:"bytes"`
@@ -48,10 +49,10 @@ type partitioned struct {
 
 // partitionResult is the outcome of one partition.
 type partitionResult struct {
-	Partition string    `json:"partition"`
-	Exit      int       `json:"exit"`
-	Status    string    `json:"status"`
-	Error     *reported `json:"error,omitempty"`
+	Partition string        `json:"partition"`
+	Exit      int           `json:"exit"`
+	Status    string        `json:"status"`
+	Error     *cli.Reported `json:"error,omitempty"`
 	// Action is the action that was taken, or with --dry-run the one that would be: "output"
 	// if the whole partition is converted, "increment" if inputs are added, "nothing", or
 	// "detached" if the tasks run on. It is "" if the partition failed.
@@ -69,15 +70,15 @@ type partitionResult struct {
 func (c *convertCommand) checkPartitioned() error {
 	switch {
 	case c.reprocess && !c.partitioned:
-		return usagef("--reprocess needs --partitioned")
+		return cli.Usagef("--reprocess needs --partitioned")
 	case !c.partitioned:
 		return nil
 	case c.req.Overwrite:
-		return usagef("--partitioned takes --reprocess, and not --overwrite")
+		return cli.Usagef("--partitioned takes --reprocess, and not --overwrite")
 	case c.req.Incremental:
-		return usagef("--partitioned is incremental by itself: leave out --incremental")
+		return cli.Usagef("--partitioned is incremental by itself: leave out --incremental")
 	case len(c.req.Inputs) != 1:
-		return usagef("--partitioned takes one directory of partitions, not %d", len(c.req.Inputs))
+		return cli.Usagef("--partitioned takes one directory of partitions, not %d", len(c.req.Inputs))
 	}
 	return nil
 }
@@ -87,14 +88,14 @@ func (c *convertCommand) checkPartitioned() error {
 func (c *convertCommand) convertPartitions(ctx context.Context, req job.Request) error {
 	p := &job.Partitions{Request: req, Reprocess: c.reprocess}
 	if !c.dryRun {
-		c.start("dest", c.run.Dest, named(req.Inputs))
+		c.LogStart("dest", c.Run.Dest, cli.InputsAttr(req.Inputs))
 	}
 	names, beside, err := p.Find(ctx)
 	if err != nil {
 		return err
 	}
-	r := &partitioned{Figures: &c.figures, Dest: req.Dest, Partitions: []partitionResult{}, Beside: orEmpty(beside)}
-	c.result = r
+	r := &partitioned{Figures: &c.Figures, Dest: req.Dest, Partitions: []partitionResult{}, Beside: cli.OrEmpty(beside)}
+	c.Result = r
 	if len(beside) > 0 {
 		c.listSkipped("not in a partition", beside)
 		r.worst.add("", failure.New(failure.Input, "%s is not converted: %s", beside[0].Path, beside[0].Reason))
@@ -121,9 +122,9 @@ func (c *convertCommand) accountPartition(name string, out *job.Outcome) partiti
 		return result
 	}
 	c.tally(out)
-	c.warn(out.Warnings)
+	c.Warn(out.Warnings)
 	c.tellSame(slog.LevelWarn, out.Skipped) // the rows of a copy may be in another partition
-	result.Resumed, result.Warnings, result.Skipped = out.Resumed, orEmpty(out.Warnings), len(out.Skipped)
+	result.Resumed, result.Warnings, result.Skipped = out.Resumed, cli.OrEmpty(out.Warnings), len(out.Skipped)
 	if out.Nothing {
 		result.Action = job.Unchanged
 	}
@@ -144,8 +145,8 @@ func (c *convertCommand) previewPartition(ctx context.Context, p *job.Partitions
 	if survey == nil {
 		return result, err
 	}
-	c.warn(survey.Warnings)
-	result.Warnings, result.Skipped, result.Inputs = orEmpty(survey.Warnings), len(survey.Skipped), len(survey.Request.Inputs)
+	c.Warn(survey.Warnings)
+	result.Warnings, result.Skipped, result.Inputs = cli.OrEmpty(survey.Warnings), len(survey.Skipped), len(survey.Request.Inputs)
 	if result.Action = what; what == job.Unchanged {
 		result.Inputs = 0
 	}
@@ -154,7 +155,7 @@ func (c *convertCommand) previewPartition(ctx context.Context, p *job.Partitions
 
 // tellPartition adds the result of a partition, and reports it in one line.
 func (c *convertCommand) tellPartition(ctx context.Context, r *partitioned, p partitionResult, err error) {
-	r.Rows, r.Bytes = c.run.Rows, c.run.Bytes
+	r.Rows, r.Bytes = c.Run.Rows, c.Run.Bytes
 	if err != nil && ctx.Err() != nil {
 		return // there is no result
 	}
@@ -165,8 +166,8 @@ func (c *convertCommand) tellPartition(ctx context.Context, r *partitioned, p pa
 		r.detached++
 	}
 	r.worst.add(p.Partition, err)
-	e := classify(err)
-	p.Exit, p.Status, p.Error = e.code, e.name(), describe(err)
+	e := cli.Classify(err)
+	p.Exit, p.Status, p.Error = e.Code, e.Name(), cli.Describe(err)
 	level, what := slog.LevelInfo, "partition: "+p.Action
 	args := []any{"partition", p.Partition}
 	switch {
@@ -187,7 +188,7 @@ func (c *convertCommand) tellPartition(ctx context.Context, r *partitioned, p pa
 		level = max(level, slog.LevelWarn)
 		args = append(args, "exit", p.Exit, "error", err.Error())
 	}
-	c.log.Log(context.Background(), level, what, args...)
+	c.Log.Log(context.Background(), level, what, args...)
 	r.Partitions = append(r.Partitions, p)
 }
 
@@ -208,17 +209,17 @@ func (c *convertCommand) reportPartitions(ctx context.Context, r *partitioned, n
 		return context.Cause(ctx)
 	}
 	r.Nothing = r.Converted == 0 && r.Failed == 0 && r.detached == 0
-	if !c.json {
-		did, say := "converted", c.summary
+	if !c.JSON {
+		did, say := "converted", c.Summary
 		if c.dryRun {
-			did, say = "to be converted", c.printf
+			did, say = "to be converted", c.Printf
 		}
 		runOn := ""
 		if r.detached > 0 {
 			runOn = fmt.Sprintf(", %d detached", r.detached)
 		}
-		say("%s: %s %s%s, %s unchanged, %d failed; %s, %s\n", r.Dest, plural(r.Converted, "partition"), did, runOn,
-			fmt.Sprint(len(r.Partitions)-r.Converted-r.Failed-r.detached), r.Failed, plural(r.Rows, "row"), human(r.Bytes))
+		say("%s: %s %s%s, %s unchanged, %d failed; %s, %s\n", r.Dest, cli.Plural(r.Converted, "partition"), did, runOn,
+			fmt.Sprint(len(r.Partitions)-r.Converted-r.Failed-r.detached), r.Failed, cli.Plural(r.Rows, "row"), cli.Human(r.Bytes))
 	}
 	if r.worst.err != nil {
 		return r.worst.error(len(r.Partitions))
@@ -245,7 +246,7 @@ func (w *worstOf) add(name string, err error) {
 		return
 	}
 	w.n++
-	kind := classify(err).kind
+	kind := cli.Classify(err).Kind
 	//guard: keeps the failure whose exit code comes first
 	if w.err == nil || failure.Compare(kind, w.kind) < 0 {
 		w.kind, w.name, w.err = kind, name, err
@@ -258,7 +259,7 @@ func (w *worstOf) error(of int) error {
 		return w.err
 	}
 	if w.n == 1 {
-		return fmt.Errorf("partition %s, the only failure in %s: %w", w.name, plural(of, "partition"), w.err)
+		return fmt.Errorf("partition %s, the only failure in %s: %w", w.name, cli.Plural(of, "partition"), w.err)
 	}
-	return fmt.Errorf("%s in %s; the most serious: partition %s: %w", plural(w.n, "failure"), plural(of, "partition"), w.name, w.err)
+	return fmt.Errorf("%s in %s; the most serious: partition %s: %w", cli.Plural(w.n, "failure"), cli.Plural(of, "partition"), w.name, w.err)
 }

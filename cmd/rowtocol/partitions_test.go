@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
@@ -263,13 +264,13 @@ func TestPartitionsStopped(t *testing.T) {
 
 // TestPartitionsHelp checks that the help lists the exit codes of partitions in order of weight.
 func TestPartitionsHelp(t *testing.T) {
-	failures := slices.DeleteFunc(slices.Clone(exits), func(e exit) bool {
-		return e.code == 0 || e.code == 130 || e.code == 6 // no failed conversion ends with these
+	failures := slices.DeleteFunc(slices.Clone(cli.Exits), func(e cli.Exit) bool {
+		return e.Code == 0 || e.Code == 130 || e.Code == 6 // no failed conversion ends with these
 	})
-	slices.SortStableFunc(failures, func(a, b exit) int { return failure.Compare(a.kind, b.kind) })
+	slices.SortStableFunc(failures, func(a, b cli.Exit) int { return failure.Compare(a.Kind, b.Kind) })
 	var codes []string
 	for _, e := range failures {
-		codes = append(codes, e.label())
+		codes = append(codes, e.Label())
 	}
 	help := strings.ReplaceAll(partitionedLong, "\n", " ")
 	if want := "the codes are " + strings.Join(codes, ", ") + ", 0."; !strings.Contains(help, want) {

@@ -3,6 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // addPlaces adds the flags that name inputs and destination instead of arguments, so that a
@@ -19,17 +21,17 @@ func (f *requestFlags) takePlaces(cmd *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
 		if len(r.Inputs) == 0 || r.Dest == "" {
-			return usagef("%s needs inputs and a destination: as arguments, or as --input and --dest, which a job file can hold; usage: %s", cmd.Name(), cmd.UseLine())
+			return cli.Usagef("%s needs inputs and a destination: as arguments, or as --input and --dest, which a job file can hold; usage: %s", cmd.Name(), cmd.UseLine())
 		}
 		return nil
 	case 1:
 		//guard: rejects one argument that could be input or destination
-		return usagef("%s cannot run with 1 argument, which could be an input or the destination: give all as arguments, or all as --input and --dest; usage: %s", cmd.Name(), cmd.UseLine())
+		return cli.Usagef("%s cannot run with 1 argument, which could be an input or the destination: give all as arguments, or all as --input and --dest; usage: %s", cmd.Name(), cmd.UseLine())
 	}
 	for _, name := range []string{"input", "dest"} {
 		//guard: rejects inputs from both a flag and the arguments
-		if f.onCommandLine(name) {
-			return usagef("--%s and arguments are given: give inputs and destination all as arguments, or all as --input and --dest", name)
+		if f.OnCommandLine(name) {
+			return cli.Usagef("--%s and arguments are given: give inputs and destination all as arguments, or all as --input and --dest", name)
 		}
 	}
 	r.Inputs, r.Dest = args[:len(args)-1], args[len(args)-1]

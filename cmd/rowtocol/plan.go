@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -66,7 +67,7 @@ func newPlanCommand(a *app) *cobra.Command {
 
 // planned is the result of plan in the final JSON object.
 type planned struct {
-	*Figures
+	*cli.Figures
 	Plan     string   `json:"plan"`
 	File     string   `json:"file"`
 	Tasks    int      `json:"tasks"`
@@ -86,32 +87,32 @@ func (c *planCommand) execute(ctx context.Context) error {
 		return err
 	}
 	if c.output == "" {
-		return usagef("--output: name the file for the plan")
+		return cli.Usagef("--output: name the file for the plan")
 	}
-	if c.output == standardOutput && c.json {
-		return usagef("--output %s and --json both print on standard output", c.output)
+	if c.output == standardOutput && c.JSON {
+		return cli.Usagef("--output %s and --json both print on standard output", c.output)
 	}
-	c.run.Dest = store.Showable(req.Dest)
+	c.Run.Dest = store.Showable(req.Dest)
 	file, err := c.planFile(ctx, req.Dest)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	c.start("dest", c.run.Dest, named(req.Inputs), "plan_file", store.Showable(c.output))
+	c.LogStart("dest", c.Run.Dest, cli.InputsAttr(req.Inputs), "plan_file", store.Showable(c.output))
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
 	}
-	c.warn(job.KeepAnswers(ctx, req, made.survey))
+	c.Warn(job.KeepAnswers(ctx, req, made.survey))
 	p := made.plan
-	p.Made = &manifest.Made{Program: version()}
+	p.Made = &manifest.Made{Program: cli.Version()}
 	doc, err := p.Encode()
 	if err != nil {
 		return err
 	}
-	c.warn(p.Warnings)
+	c.Warn(p.Warnings)
 	c.tellSkipped(made.survey.Skipped)
 	if c.output == standardOutput {
-		_, err = c.out.Write(doc)
+		_, err = c.Out.Write(doc)
 	} else {
 		err = file.Store.WriteFile(ctx, file.Path, doc, false)
 	}
@@ -119,18 +120,18 @@ func (c *planCommand) execute(ctx context.Context) error {
 		return fmt.Errorf("--output: %w", err)
 	}
 	c.tallyInputs(p.Request.Inputs)
-	c.run.Tasks, c.run.Schema = len(p.Tasks), p.Schema
-	result := planned{Figures: &c.figures, Plan: p.ID, File: c.output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped),
+	c.Run.Tasks, c.Run.Schema = len(p.Tasks), p.Schema
+	result := planned{Figures: &c.Figures, Plan: p.ID, File: c.output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: cli.OrEmpty(p.Warnings), Skipped: len(made.survey.Skipped),
 		RowGroups: rowGroups(made.survey.Expect(p))}
 	if result.Finished = made.finished(); result.Finished {
-		c.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", req.Dest))
+		c.Log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", req.Dest))
 	} else if kept := made.state.CheckPlan(p, false); kept != nil {
 		result.NeedsOverwrite = true
-		c.log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
+		c.Log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
 	}
-	c.result = result
+	c.Result = result
 	if c.output != standardOutput {
-		c.summary("%s: plan %s, %s, %s\n", c.output, p.ID, plural(len(p.Request.Inputs), "input"), plural(len(p.Tasks), "task"))
+		c.Summary("%s: plan %s, %s, %s\n", c.output, p.ID, cli.Plural(len(p.Request.Inputs), "input"), cli.Plural(len(p.Tasks), "task"))
 	}
 	return nil
 }
@@ -141,14 +142,14 @@ func (c *planCommand) planFile(ctx context.Context, dest string) (at store.Locat
 	if c.output == standardOutput {
 		return at, nil
 	}
-	if at, err = input.Locate(c.resolve, c.output); err != nil {
+	if at, err = input.Locate(c.Resolve, c.output); err != nil {
 		return at, err
 	}
-	to, err := input.Locate(c.resolve, dest)
+	to, err := input.Locate(c.Resolve, dest)
 	if err != nil {
 		return at, err
 	}
-	if err := checkOutside(ctx, at, to); err != nil {
+	if err := cli.CheckOutside(ctx, at, to); err != nil {
 		return at, err
 	}
 	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)
@@ -200,17 +201,17 @@ func (c *convertCommand) showPlan(ctx context.Context, req job.Request) error {
 		return err
 	}
 	skipped := made.survey.Skipped
-	c.warn(made.plan.Warnings)
+	c.Warn(made.plan.Warnings)
 	c.tellSkipped(skipped)
 	c.listSkipped("skipped", skipped)
 	if made.finished() && !req.Anew() {
-		c.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: %s will do nothing", req.Dest, c.command))
+		c.Log.Info(fmt.Sprintf("destination %s holds the output of this plan already: %s will do nothing", req.Dest, c.Command))
 	} else if kept := made.state.CheckPlan(made.plan, req.Overwrite); kept != nil {
-		c.log.Warn(fmt.Sprintf("%s will be refused: %v", c.command, kept))
+		c.Log.Warn(fmt.Sprintf("%s will be refused: %v", c.Command, kept))
 	}
 	expected := made.survey.Expect(made.plan)
-	c.result = dryRun{made.plan, orEmpty(skipped), rowGroups(expected)}
-	if !c.json {
+	c.Result = dryRun{made.plan, cli.OrEmpty(skipped), rowGroups(expected)}
+	if !c.JSON {
 		c.printPlan(made.plan, expected)
 	}
 	return nil
@@ -241,22 +242,22 @@ func (c *convertCommand) printPlan(p *manifest.Plan, expected []plan.Expected) {
 		bytes += in.Size
 	}
 	o := p.Request.Options
-	c.printf("plan %s\n", p.ID)
-	c.printf("  %s, %s, %s\n", plural(len(p.Request.Inputs), "input"), human(bytes), plural(p.Columns, "column"))
-	c.printf("  %s; files of more than about %s are cut\n", tasksText(p.Tasks), human(p.SplitSize))
-	c.printf("  output ratio %.2f, row groups up to %s\n", p.Ratio, byteSize(o.RowGroupSize))
-	c.printf("  %s, column blocks of %s, on damage %s\n", formatText(o), byteSize(p.BlockSize), o.OnDamage)
+	c.Printf("plan %s\n", p.ID)
+	c.Printf("  %s, %s, %s\n", cli.Plural(len(p.Request.Inputs), "input"), cli.Human(bytes), cli.Plural(p.Columns, "column"))
+	c.Printf("  %s; files of more than about %s are cut\n", tasksText(p.Tasks), cli.Human(p.SplitSize))
+	c.Printf("  output ratio %.2f, row groups up to %s\n", p.Ratio, cli.ByteSize(o.RowGroupSize))
+	c.Printf("  %s, column blocks of %s, on damage %s\n", formatText(o), cli.ByteSize(p.BlockSize), o.OnDamage)
 	if len(expected) > 0 {
-		c.printf("  about %s of %s\n", plural(rowGroups(expected), "row group"), between(span(expected, func(e plan.Expected) int64 { return e.Bytes })))
+		c.Printf("  about %s of %s\n", cli.Plural(rowGroups(expected), "row group"), cli.Between(cli.Span(expected, func(e plan.Expected) int64 { return e.Bytes })))
 	}
 	for _, t := range p.Tasks {
-		c.printf("task %d, a row group of about %s\n", t.ID, human(expected[t.ID].Bytes))
+		c.Printf("task %d, a row group of about %s\n", t.ID, cli.Human(expected[t.ID].Bytes))
 		for _, piece := range t.Pieces {
 			in := p.Request.Inputs[piece.Input]
 			if piece.Start == 0 && piece.End >= in.Size {
-				c.printf("  %s\n", in.Path)
+				c.Printf("  %s\n", in.Path)
 			} else {
-				c.printf("  %s [%d, %d)\n", in.Path, piece.Start, piece.End)
+				c.Printf("  %s [%d, %d)\n", in.Path, piece.Start, piece.End)
 			}
 		}
 	}
@@ -267,7 +268,7 @@ func tasksText(tasks []manifest.Task) string {
 	if len(tasks) == 0 {
 		return "0 tasks"
 	}
-	return plural(len(tasks), "task") + " of " + between(span(tasks, func(t manifest.Task) int64 { return t.Bytes() })) + " of input"
+	return cli.Plural(len(tasks), "task") + " of " + cli.Between(cli.Span(tasks, func(t manifest.Task) int64 { return t.Bytes() })) + " of input"
 }
 
 // formatText describes the format of an output and its options.

@@ -3,24 +3,39 @@ package main
 import (
 	"maps"
 	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // rowtocolProgram is this program.
-var rowtocolProgram = &program{
-	name:    "rowtocol",
-	short:   "Avro rows in, column files out",
-	long:    rootLong,
-	example: rootExample,
-	commands: []namedCommand{
-		{"convert", newConvertCommand}, {"submit", newSubmitCommand},
-		{"plan", newPlanCommand}, {"task", newTaskCommand}, {"commit", newCommitCommand},
-		{"status", newStatusCommand}, {"clean", newCleanCommand}, {"unlock", newUnlockCommand},
-		{"cat", newCatCommand}, {"head", newHeadCommand}, {"count", newCountCommand}, {"lookup", newLookupCommand},
-		{"stats", newStatsCommand}, {"inspect", newInspectCommand}, {"schema", newSchemaCommand}, {"verify", newVerifyCommand},
-		{"conditions", conditionsTopic},
+var rowtocolProgram = &cli.Program{
+	Name:    "rowtocol",
+	Short:   "Avro rows in, column files out",
+	Long:    rootLong,
+	Example: rootExample,
+	Commands: []cli.Command{
+		named("convert", newConvertCommand), named("submit", newSubmitCommand),
+		named("plan", newPlanCommand), named("task", newTaskCommand), named("commit", newCommitCommand),
+		named("status", newStatusCommand), named("clean", newCleanCommand), named("unlock", newUnlockCommand),
+		named("cat", newCatCommand), named("head", newHeadCommand), named("count", newCountCommand), named("lookup", newLookupCommand),
+		named("stats", newStatsCommand), named("inspect", newInspectCommand), named("schema", newSchemaCommand), named("verify", newVerifyCommand),
+		named("conditions", conditionsTopic),
 	},
-	groups:  flagTitles,
-	drawing: drawing,
+	Groups:  flagTitles,
+	Drawing: drawing,
+}
+
+// app is one run of this program.
+type app struct {
+	*cli.App
+	stdinTaken bool // standard input is being read
+}
+
+// named is the command of a name, which make makes.
+func named(name string, make func(*app) *cobra.Command) cli.Command {
+	return cli.Command{Name: name, New: func(a *cli.App) *cobra.Command { return make(&app{App: a}) }}
 }
 
 const rootLong = `rowtocol rewrites Avro row files as column files, one file per row group. No
@@ -40,13 +55,13 @@ const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
 
 // flagTitles returns the groups of the flags of conversions. Flags of formats belong to the group
 // Output.
-func flagTitles() []titledFlags {
-	return []titledFlags{
-		{"Inputs and destination", []string{"input", "dest", "allow-empty", "since", "until", "min-age", "require-marker"}},
-		{"How inputs are read", []string{"schema", "recursive", "strict", "max-input-block", "on-damage", "max-lost-rows"}},
-		{"Output", slices.AppendSeq([]string{"format", "row-group-size", "block-size"}, maps.Keys(choices()))},
-		{"Reruns and data that grows", []string{"incremental", "partitioned", "reprocess", "overwrite", "keep-replaced", "restart"}},
-		{"The cluster", []string{"queue", "property", "memory", "workers", "detach", "attach"}},
-		{"Schedulers and monitoring", []string{"exit-nothing", "max-runtime", "metrics-file", "push-gateway", "lineage"}},
+func flagTitles() []cli.FlagGroup {
+	return []cli.FlagGroup{
+		{Title: "Inputs and destination", Names: []string{"input", "dest", "allow-empty", "since", "until", "min-age", "require-marker"}},
+		{Title: "How inputs are read", Names: []string{"schema", "recursive", "strict", "max-input-block", "on-damage", "max-lost-rows"}},
+		{Title: "Output", Names: slices.AppendSeq([]string{"format", "row-group-size", "block-size"}, maps.Keys(choices()))},
+		{Title: "Reruns and data that grows", Names: []string{"incremental", "partitioned", "reprocess", "overwrite", "keep-replaced", "restart"}},
+		{Title: "The cluster", Names: []string{"queue", "property", "memory", "workers", "detach", "attach"}},
+		{Title: "Schedulers and monitoring", Names: []string{"exit-nothing", "max-runtime", "metrics-file", "push-gateway", "lineage"}},
 	}
 }

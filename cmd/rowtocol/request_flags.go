@@ -14,6 +14,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/plan"
 )
@@ -22,7 +23,7 @@ import (
 type requestFlags struct {
 	outcomes
 	req               job.Request // values of the flags
-	blockSize         byteSize
+	blockSize         cli.ByteSize
 	schema, recursive string
 	moved             []string
 }
@@ -49,14 +50,14 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 			flags.String(name, c.Default, c.Usage)
 		}
 		if len(c.Values) > 0 {
-			complete(cmd, name, c.Values...)
+			cli.Complete(cmd, name, c.Values...)
 		}
 	}
 	flags.Var(&f.blockSize, "block-size", "number of bytes after which a column's block ends (default 64KiB, or less if --memory is too small for the columns)")
-	flags.Var((*byteSize)(&o.RowGroupSize), "row-group-size", "size at which a row group (a file, or with cfile a directory of files) ends; only its last row may exceed it")
+	flags.Var((*cli.ByteSize)(&o.RowGroupSize), "row-group-size", "size at which a row group (a file, or with cfile a directory of files) ends; only its last row may exceed it")
 	flags.StringVar(&o.OnDamage, "on-damage", "fail", "what to do about damaged input: fail; skip, which leaves it out; or quarantine, which leaves it out and keeps its bytes in DEST")
 	flags.Int64Var(&o.MaxLostRows, "max-lost-rows", -1, "fail if more rows than this are lost to damage; -1 is no limit")
-	flags.Var((*byteSize)(&o.MaxInputBlock), "max-input-block", "limit for a decompressed input block, and for a row after it is resolved to --schema")
+	flags.Var((*cli.ByteSize)(&o.MaxInputBlock), "max-input-block", "limit for a decompressed input block, and for a row after it is resolved to --schema")
 	flags.StringVar(&f.recursive, "recursive", "", "keep the recursive part of a schema as one column of Avro-encoded `bytes` (default: refuse such a schema)")
 	flags.StringVar(&f.schema, "schema", "", "resolve all rows to the Avro schema in this `file`, by Avro's rules: defaults, aliases and wider types")
 	flags.StringArrayVar(&o.Index, "index", nil, "make a key index on these `fields` for lookup: paths of simple fields, separated by commas; repeatable")
@@ -66,10 +67,10 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.req.Incremental, "incremental", false, "convert only inputs that DEST does not have yet, as an increment next to what DEST holds")
 	addMoved(flags, &f.moved)
 	addFilter(flags, &f.req.Filter)
-	complete(cmd, "format", formats.Names()...)
-	complete(cmd, "on-damage", onDamageChoices...)
-	complete(cmd, "recursive", "bytes")
-	complete(cmd, "copies", copiesChoices...)
+	cli.Complete(cmd, "format", formats.Names()...)
+	cli.Complete(cmd, "on-damage", onDamageChoices...)
+	cli.Complete(cmd, "recursive", "bytes")
+	cli.Complete(cmd, "copies", copiesChoices...)
 }
 
 // checkRecursive checks the flag of commands that make columns of a schema.
@@ -77,7 +78,7 @@ func checkRecursive(as string) error {
 	if as == "" {
 		return nil
 	}
-	return checkChoice("recursive", as, []string{"bytes"})
+	return cli.CheckChoice("recursive", as, []string{"bytes"})
 }
 
 // choices returns the options of all formats, by name. If formats differ in an option, or do not
@@ -109,12 +110,12 @@ func formatsWith(option string) (names []string) {
 
 // formatOptions makes the format's document of options from the flags.
 func (f *requestFlags) formatOptions() (json.RawMessage, error) {
-	if err := checkChoice("format", f.req.Output.Format, formats.Names()); err != nil {
+	if err := cli.CheckChoice("format", f.req.Output.Format, formats.Names()); err != nil {
 		return nil, err
 	}
 	chosenFormat, err := formats.Named(f.req.Output.Format)
 	if err != nil {
-		return nil, usagef("--format: %w", err)
+		return nil, cli.Usagef("--format: %w", err)
 	}
 	known := make(map[string]bool)
 	for _, c := range chosenFormat.Choices() {
@@ -122,11 +123,11 @@ func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 	}
 	chosen := make(map[string][]string)
 	for name := range choices() {
-		flag := f.flags.Lookup(name)
+		flag := f.Flags.Lookup(name)
 		switch {
 		case !flag.Changed:
 		case !known[name]:
-			return nil, usagef("--%s is not an option of the format %s, but of %s", name, f.req.Output.Format, strings.Join(formatsWith(name), " and "))
+			return nil, cli.Usagef("--%s is not an option of the format %s, but of %s", name, f.req.Output.Format, strings.Join(formatsWith(name), " and "))
 		default:
 			chosen[name] = []string{flag.Value.String()}
 			if list, ok := flag.Value.(pflag.SliceValue); ok {
@@ -136,7 +137,7 @@ func (f *requestFlags) formatOptions() (json.RawMessage, error) {
 	}
 	doc, err := chosenFormat.Options(chosen)
 	if err != nil {
-		return nil, asUsage(fmt.Errorf("%w%s", err, nearestChoice(chosenFormat, chosen)))
+		return nil, cli.AsUsage(fmt.Errorf("%w%s", err, nearestChoice(chosenFormat, chosen)))
 	}
 	return doc, nil
 }
@@ -147,7 +148,7 @@ func nearestChoice(f format.Format, chosen map[string][]string) string {
 		for _, v := range chosen[c.Name] {
 			v = v[strings.LastIndexByte(v, '=')+1:]
 			if len(c.Values) > 0 && !slices.Contains(c.Values, v) {
-				return didYouMean(v, "", c.Values)
+				return cli.DidYouMean(v, "", c.Values)
 			}
 		}
 	}
@@ -174,13 +175,13 @@ func (f *requestFlags) request(ctx context.Context) (r job.Request, err error) {
 	o := &r.Output
 	switch {
 	case o.RowGroupSize == 0:
-		return r, usagef("--row-group-size must be more than 0")
+		return r, cli.Usagef("--row-group-size must be more than 0")
 	case o.MaxInputBlock == 0:
-		return r, usagef("--max-input-block must be more than 0")
+		return r, cli.Usagef("--max-input-block must be more than 0")
 	case f.blockSize > 1<<30:
-		return r, usagef("--block-size must be at most 1GiB")
+		return r, cli.Usagef("--block-size must be at most 1GiB")
 	}
-	err = cmp.Or(checkRecursive(f.recursive), checkChoice("on-damage", o.OnDamage, onDamageChoices), checkChoice("copies", o.Copies, copiesChoices))
+	err = cmp.Or(checkRecursive(f.recursive), cli.CheckChoice("on-damage", o.OnDamage, onDamageChoices), cli.CheckChoice("copies", o.Copies, copiesChoices))
 	if err != nil {
 		return r, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 const (
@@ -75,7 +76,7 @@ func (t *rowTable) Write(row []byte) error {
 // shown returns a cell on one line. For a terminal it leaves out the middle of a long cell.
 func (t *rowTable) shown(cell []byte) string {
 	if t.width == 0 || len(cell) <= shownCell {
-		return printable(string(cell))
+		return cli.Printable(string(cell))
 	}
 	head, tail := cell[:shownCell/2], cell[len(cell)-shownCell/2:]
 	for len(head) > 0 && !utf8.RuneStart(cell[len(head)]) {
@@ -84,7 +85,7 @@ func (t *rowTable) shown(cell []byte) string {
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
-	return printable(string(head)) + "…" + printable(string(tail))
+	return cli.Printable(string(head)) + "…" + cli.Printable(string(tail))
 }
 
 // Close prints the remaining rows, and the names of columns that were left out.
@@ -104,14 +105,14 @@ func (t *rowTable) Close() error {
 
 // leftOut lists the columns that were left out: as many names as fit the terminal.
 func (t *rowTable) leftOut(names []string) string {
-	note, before := plural(len(names), "more column"), ": "
+	note, before := cli.Plural(len(names), "more column"), ": "
 	for i, name := range names {
-		longer := note + before + printable(name)
+		longer := note + before + cli.Printable(name)
 		room := t.width
 		if i < len(names)-1 {
-			room -= textWidth(", …")
+			room -= cli.TextWidth(", …")
 		}
-		if textWidth(longer) > room {
+		if cli.TextWidth(longer) > room {
 			return note + before + "…"
 		}
 		note, before = longer, ", "
@@ -124,7 +125,7 @@ func (t *rowTable) begin() error {
 	t.widths = make([]int, len(t.cells.Names()))
 	for _, row := range t.ahead {
 		for i, cell := range row {
-			t.widths[i] = max(t.widths[i], textWidth(cell))
+			t.widths[i] = max(t.widths[i], cli.TextWidth(cell))
 		}
 	}
 	if t.width > 0 {
@@ -154,16 +155,16 @@ func fitColumns(widths []int, width int) []int {
 	}
 	shown, total := 1, narrowed(widths[0], leastCell)
 	for ; shown < len(widths); shown++ {
-		if total += tableGap + narrowed(widths[shown], leastCell); total > width {
+		if total += cli.TableGap + narrowed(widths[shown], leastCell); total > width {
 			break
 		}
 	}
 	widths = slices.Clone(widths[:shown])
 	sum := func(most int) (total int) {
 		for _, n := range widths {
-			total += tableGap + narrowed(n, most)
+			total += cli.TableGap + narrowed(n, most)
 		}
-		return total - tableGap
+		return total - cli.TableGap
 	}
 	most := slices.Max(widths)
 	for most > leastCell && sum(most) > width {
@@ -183,12 +184,12 @@ func (t *rowTable) print(row []string) error {
 	for i, width := range t.widths {
 		cell := row[i]
 		if t.width > 0 {
-			cell = shorten(cell, width)
+			cell = cli.Shorten(cell, width)
 		}
 		if i > 0 {
 			t.line.WriteString("  ")
 		}
-		t.line.WriteString(align(cell, width, t.cells.Number(i)))
+		t.line.WriteString(cli.Align(cell, width, t.cells.Number(i)))
 	}
 	_, err := t.w.WriteString(strings.TrimRight(t.line.String(), " ") + "\n")
 	return err

@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 const schemaLong = `Print the Avro schema of an Avro file, a column file or an output. For several
@@ -39,7 +40,7 @@ func newSchemaCommand(a *app) *cobra.Command {
 		Example: `  rowtocol schema mail.avro
   rowtocol schema --shredded mail.avro
   rowtocol schema mail.columns/part-00000-0-*.trv`,
-		Args: a.takes(cobra.MinimumNArgs(1)),
+		Args: a.Takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&c.shredded, "shredded", false, "print the columns instead of the schema")
@@ -79,7 +80,7 @@ func (c *schemaCommand) read(ctx context.Context, names []string) (text string, 
 			return f.Header().Schema, nil, nil
 		}
 	}
-	o := dataset.Options{Formats: formats, Memory: c.pool}
+	o := dataset.Options{Formats: formats, Memory: c.Pool}
 	at, err := c.resolveInputs(ctx, names, &o)
 	if err != nil {
 		return "", nil, err
@@ -131,14 +132,14 @@ func (c *schemaCommand) print(name, text string) error {
 	}
 	if !json.Valid([]byte(text)) {
 		// Some old files have a type name without quotes.
-		c.result = map[string]any{"schema": text}
+		c.Result = map[string]any{"schema": text}
 	} else {
-		c.result = map[string]any{"schema": json.RawMessage(text)}
+		c.Result = map[string]any{"schema": json.RawMessage(text)}
 	}
-	if c.json {
+	if c.JSON {
 		return nil
 	}
-	_, err := fmt.Fprintln(c.out, inspect.Indented(text))
+	_, err := fmt.Fprintln(c.Out, inspect.Indented(text))
 	return err
 }
 
@@ -148,10 +149,10 @@ func (c *schemaCommand) columnsOf(name, text string) ([]column.Column, error) {
 	if err != nil {
 		return nil, in(name, err)
 	}
-	c.warn(schema.Warnings())
-	m, err := shred.Map(schema, shred.Options{RecursiveBytes: c.recursive == "bytes", Memory: c.pool.NewHeap()})
+	c.Warn(schema.Warnings())
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: c.recursive == "bytes", Memory: c.Pool.NewHeap()})
 	if err != nil {
-		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: c.pool.NewHeap()}); again == nil {
+		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: c.Pool.NewHeap()}); again == nil {
 			err = fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", err)
 		}
 		return nil, in(name, err)
@@ -182,16 +183,16 @@ func entry(cols []column.Column, i int) columnEntry {
 
 func (c *schemaCommand) printColumns(cols []column.Column) {
 	entries := make([]columnEntry, len(cols))
-	t := newTable("#>", "name", "type", "stored as", "parent>")
-	t.spare(3, 4, 0) // first stored types, then parents, then numbers
+	t := cli.NewTable("#>", "name", "type", "stored as", "parent>")
+	t.Spare(3, 4, 0) // first stored types, then parents, then numbers
 	for i := range cols {
 		entries[i] = entry(cols, i)
 		c := &cols[i]
-		t.add(fmt.Sprint(i), c.Name, c.SchemaType(), c.TypeName(), parentNumber(c.Parent))
+		t.Add(fmt.Sprint(i), c.Name, c.SchemaType(), c.TypeName(), parentNumber(c.Parent))
 	}
-	c.result = map[string]any{"columns": entries}
-	if !c.json {
-		t.print(c.out, 1, c.width())
+	c.Result = map[string]any{"columns": entries}
+	if !c.JSON {
+		t.Print(c.Out, 1, c.Width())
 	}
 }
 

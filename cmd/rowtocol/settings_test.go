@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // TestSettings checks that the environment and a job file may set all flags of the program, and
 // nothing else.
 func TestSettings(t *testing.T) {
-	if got, want := settings(), settingsOf(rowtocolProgram.root()); !slices.Equal(got, want) {
+	if got, want := cli.Settings(), settingsOf(rowtocolProgram.Root()); !slices.Equal(got, want) {
 		t.Errorf("the settings are %q, want %q", got, want)
 	}
 }
@@ -21,7 +23,7 @@ func TestSettings(t *testing.T) {
 func settingsOf(root *cobra.Command) []string {
 	names := map[string]bool{}
 	collect := func(f *pflag.Flag) {
-		if configurable(f) {
+		if cli.Configurable(f) {
 			names[f.Name] = true
 		}
 	}

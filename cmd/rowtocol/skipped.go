@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/plan"
 )
@@ -50,7 +51,7 @@ func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 	if len(skipped) == 1 {
 		what = fmt.Sprintf("1 file or directory among the inputs is skipped (%s); convert --dry-run names it", reasons[0])
 	}
-	a.log.Log(context.Background(), level, what)
+	a.Log.Log(context.Background(), level, what)
 }
 
 // tellSame logs the first of the files that are left out because another input has the same
@@ -61,12 +62,12 @@ func (a *outcomes) tellSame(level slog.Level, skipped []input.Skipped) {
 		if s.Same == "" {
 			continue
 		}
-		if told++; told <= listed {
-			a.log.Log(context.Background(), level, "skipped", "path", s.Path, "reason", s.Reason)
+		if told++; told <= cli.Listed {
+			a.Log.Log(context.Background(), level, "skipped", "path", s.Path, "reason", s.Reason)
 		}
 	}
-	if more := told - listed; more > 0 {
-		a.log.Log(context.Background(), level, fmt.Sprintf("skipped: and %d more that are other names, or copies, of inputs", more))
+	if more := told - cli.Listed; more > 0 {
+		a.Log.Log(context.Background(), level, fmt.Sprintf("skipped: and %d more that are other names, or copies, of inputs", more))
 	}
 }
 
@@ -78,10 +79,10 @@ func (a *app) listSkipped(message string, skipped []input.Skipped) {
 // listFirst warns of the first few of all, each with its attributes, and of the number of the
 // remaining ones.
 func listFirst[T any](a *app, message string, all []T, attrs func(T) []any) {
-	for _, of := range all[:min(len(all), listed)] {
-		a.log.Warn(message, attrs(of)...)
+	for _, of := range all[:min(len(all), cli.Listed)] {
+		a.Log.Warn(message, attrs(of)...)
 	}
-	if more := len(all) - listed; more > 0 {
-		a.log.Warn(fmt.Sprintf("%s: and %d more, which --json names", message, more))
+	if more := len(all) - cli.Listed; more > 0 {
+		a.Log.Warn(fmt.Sprintf("%s: and %d more, which --json names", message, more))
 	}
 }

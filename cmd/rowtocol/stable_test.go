@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
@@ -26,18 +27,18 @@ const stableFile = "testdata/stable.txt"
 // changed, because scripts depend on them.
 func TestStable(t *testing.T) {
 	there := map[string]bool{}
-	root := rowtocolProgram.root()
+	root := rowtocolProgram.Root()
 	addFlags(there, root, "")
 	for name, v := range map[string]any{
-		"_SUCCESS": manifest.Success{}, "plan": manifest.Plan{}, "--json": ending{},
+		"_SUCCESS": manifest.Success{}, "plan": manifest.Plan{}, "--json": cli.Ending{},
 		"convert --json": converted{}, "submit --json": submitted{}, "plan --json": planned{}, "task --json": tasksDone{}, "verify --json": verified{},
-		"cat --json": catted{}, "count --json": counted{}, "stats --json": summed{}, "inspect --json": inspected{}, "version --json": build{},
+		"cat --json": catted{}, "count --json": counted{}, "stats --json": summed{}, "inspect --json": inspected{}, "version --json": cli.Build{},
 	} {
 		addFields(there, name, reflect.TypeOf(v), nil)
 	}
-	for _, e := range exits {
-		for code := range strings.SplitSeq(e.label(), ", ") {
-			there["exit "+code+" "+e.name()] = true
+	for _, e := range cli.Exits {
+		for code := range strings.SplitSeq(e.Label(), ", ") {
+			there["exit "+code+" "+e.Name()] = true
 		}
 	}
 	promised := map[string]bool{}

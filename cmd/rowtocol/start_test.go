@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // TestInitialization limits what packages allocate before the program begins. Each run needs this
@@ -41,16 +43,16 @@ func TestInitialization(t *testing.T) {
 // those of the commands.
 func TestOneCommand(t *testing.T) {
 	var all []string
-	for _, c := range rowtocolProgram.all() {
-		all = append(all, c.name)
-		root := newApp(rowtocolProgram, []string{c.name, "--help"}, os.Stdout, os.Stderr).rootCommand()
-		if made := root.Commands(); len(made) != 1 || made[0].Name() != c.name {
-			t.Errorf("%s: got %d commands", c.name, len(made))
+	for _, c := range rowtocolProgram.All() {
+		all = append(all, c.Name)
+		root := cli.NewApp(rowtocolProgram, []string{c.Name, "--help"}, os.Stdout, os.Stderr).RootCommand()
+		if made := root.Commands(); len(made) != 1 || made[0].Name() != c.Name {
+			t.Errorf("%s: got %d commands", c.Name, len(made))
 		}
 	}
 	for _, args := range [][]string{nil, {"help", "version"}, {"--json", "version"}, {"__complete", "v"}, {"vers"}} {
 		var names []string
-		for _, c := range newApp(rowtocolProgram, args, os.Stdout, os.Stderr).rootCommand().Commands() {
+		for _, c := range cli.NewApp(rowtocolProgram, args, os.Stdout, os.Stderr).RootCommand().Commands() {
 			names = append(names, c.Name())
 		}
 		for _, name := range all {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/stats"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 const statsLong = `Print figures about each column: the numbers of values, of nulls and of distinct
@@ -44,7 +45,7 @@ func newStatsCommand(a *app) *cobra.Command {
 		Short:   "Sum up each column: nulls, distinct values, extremes, lengths",
 		Long:    statsLong,
 		Example: statsExample,
-		Args:    a.takes(cobra.MinimumNArgs(1)),
+		Args:    a.Takes(cobra.MinimumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
 	c.addChoice(cmd.Flags())
@@ -64,17 +65,17 @@ func (c *statsCommand) execute(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	c.result = r
-	if !c.json {
+	c.Result = r
+	if !c.JSON {
 		c.printSummed(r)
 	}
 	return nil
 }
 
 func (c *statsCommand) sumUp(ctx context.Context, in *catInput, r *summed) error {
-	p, stop := c.startProgress(ctx)
+	p, stop := c.StartProgress(ctx)
 	defer stop()
-	columns, read, err := stats.Collect(ctx, in.plan, c.pool, func(s dataset.Stats) { p.set(s.Rows, s.BytesRead, 0) })
+	columns, read, err := stats.Collect(ctx, in.plan, c.Pool, func(s dataset.Stats) { p.Set(s.Rows, s.BytesRead, 0) })
 	c.tellInexact(read.Inexact)
 	r.Rows, r.BytesRead = read.Rows, read.BytesRead
 	if columns != nil {
@@ -87,22 +88,22 @@ func (c *statsCommand) sumUp(ctx context.Context, in *catInput, r *summed) error
 const shownValue = 14
 
 func (c *statsCommand) printSummed(r *summed) {
-	c.printf("%s\n\n", plural(r.Rows, "row"))
-	width := c.width()
+	c.Printf("%s\n\n", cli.Plural(r.Rows, "row"))
+	width := c.Width()
 	value := func(v any) string {
 		if width == 0 {
 			return text(v)
 		}
-		return shorten(printable(text(v)), shownValue)
+		return cli.Shorten(cli.Printable(text(v)), shownValue)
 	}
-	t := newTable("column", "type", "values>", "nulls>", "distinct>", "min", "max", "mean>", "length>", "items>", "NaN>")
-	t.spare(10, 9, 8, 7, 1)
+	t := cli.NewTable("column", "type", "values>", "nulls>", "distinct>", "min", "max", "mean>", "length>", "items>", "NaN>")
+	t.Spare(10, 9, 8, 7, 1)
 	for i := range r.Columns {
 		c := &r.Columns[i]
-		t.add(c.Name, c.Type, fmt.Sprint(c.Values), fmt.Sprint(c.Nulls), figure(c.Distinct, number), value(c.Min), value(c.Max),
+		t.Add(c.Name, c.Type, fmt.Sprint(c.Values), fmt.Sprint(c.Nulls), figure(c.Distinct, number), value(c.Min), value(c.Max),
 			figure(c.Mean, mean), figure(c.Length, lengths), figure(c.Items, lengths), figure(c.NaN, number))
 	}
-	t.print(c.out, 0, width)
+	t.Print(c.Out, 0, width)
 }
 
 // text returns a value as in JSON, without quotation marks.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -56,7 +57,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		Short:   "Show the contents of a destination and the work under way",
 		Long:    statusLong,
 		Example: statusExample,
-		Args:    a.takes(cobra.ExactArgs(1)),
+		Args:    a.Takes(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
@@ -84,7 +85,7 @@ type statusOf struct {
 	Foreign    []string           `json:"foreign"`
 	Request    *job.Prospect      `json:"request,omitempty"`
 	Partitions []*statusOf        `json:"partitions,omitempty"`
-	Error      *reported          `json:"error,omitempty"` // error of a partition that could not be read
+	Error      *cli.Reported      `json:"error,omitempty"` // error of a partition that could not be read
 
 	err error
 }
@@ -125,7 +126,7 @@ type workOf struct {
 }
 
 func (f *statusCommand) execute(ctx context.Context, dest string) error {
-	at, err := input.Locate(f.resolve, dest)
+	at, err := input.Locate(f.Resolve, dest)
 	if err != nil {
 		return err
 	}
@@ -141,12 +142,12 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 		return err
 	}
 	r := newStatus(dest, s)
-	f.result = r
+	f.Result = r
 	var failed error
 	if len(f.req.Inputs) > 0 {
 		r.Request, failed = f.foresee(ctx, dest, s)
 	}
-	if !f.json {
+	if !f.JSON {
 		f.printStatus(r)
 	}
 	return failed
@@ -172,8 +173,8 @@ const statusWorkers = 8
 // showTree shows the partitions of a tree, and for a partition that cannot be read the error.
 func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Location, tree *publish.Tree) error {
 	//guard: refuses --input for a tree; ignores inputs of a job file, which are for convert
-	if f.onCommandLine("input") {
-		return usagef("--input needs one destination, and %s is a tree of partitions: name one of them", dest)
+	if f.OnCommandLine("input") {
+		return cli.Usagef("--input needs one destination, and %s is a tree of partitions: name one of them", dest)
 	}
 	r := newStatus(dest, &publish.Status{State: &publish.State{}, Foreign: tree.Beside})
 	r.Partitions = make([]*statusOf, len(tree.Partitions))
@@ -183,7 +184,7 @@ func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Loca
 			s = &publish.Status{State: &publish.State{}}
 		}
 		p := newStatus(below(dest, at, tree.Partitions[i]), s)
-		p.err, p.Error = err, describe(err)
+		p.err, p.Error = err, cli.Describe(err)
 		r.Partitions[i] = p
 		return ctx.Err()
 	})
@@ -195,8 +196,8 @@ func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Loca
 		r.Totals.add(p.Totals)
 		worst.add(p.Dest, p.err)
 	}
-	f.result = r
-	if !f.json {
+	f.Result = r
+	if !f.JSON {
 		f.printTree(r)
 	}
 	return worst.err
@@ -210,7 +211,7 @@ func below(dest string, tree, partition store.Location) string {
 func newStatus(dest string, s *publish.Status) *statusOf {
 	r := &statusOf{
 		Dest: dest, Lock: s.Lock, Increments: []outputOf{}, Unfinished: worksOf(s.Unfinished),
-		Debris: orEmpty(s.Debris), Kept: dated(s.Kept, 0), LeftAlone: orEmpty(s.LeftAlone), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
+		Debris: cli.OrEmpty(s.Debris), Kept: dated(s.Kept, 0), LeftAlone: cli.OrEmpty(s.LeftAlone), Damage: s.Damage, Foreign: cli.OrEmpty(s.Foreign),
 	}
 	for _, c := range s.Outputs() {
 		o := newOutput(c)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/publish"
 )
@@ -26,33 +27,33 @@ func (r *statusOf) holds() bool {
 }
 
 func (f *statusCommand) printStatus(r *statusOf) {
-	f.printf("%s\n", r.Dest)
+	f.Printf("%s\n", r.Dest)
 	if !r.holds() {
-		f.printf("holds nothing of rowtocol's\n")
+		f.Printf("holds nothing of rowtocol's\n")
 	} else {
 		f.printLock(r)
 	}
 	if r.Totals.Outputs > 0 {
-		f.printf("\n")
+		f.Printf("\n")
 		f.printOutputs(r)
 	}
 	for _, w := range r.Unfinished {
-		f.printf("\nunfinished: %s\n", w.Name)
+		f.Printf("\nunfinished: %s\n", w.Name)
 		f.printWork(&w, w.state())
 	}
 	if len(r.Debris) > 0 {
-		f.printf("\nleftovers, which the next run or rowtocol clean removes:\n")
+		f.Printf("\nleftovers, which the next run or rowtocol clean removes:\n")
 		f.printLeftovers(r.Debris)
 	}
 	if len(r.Kept) > 0 {
-		f.printf("\nreplaced outputs, whose files stay for a time:\n")
+		f.Printf("\nreplaced outputs, whose files stay for a time:\n")
 		f.printRemovable(r.Kept, true)
 	}
 	if r.Damage != "" {
-		f.printf("\ndamaged: %s\n", r.Damage)
+		f.Printf("\ndamaged: %s\n", r.Damage)
 	}
 	if len(r.LeftAlone) > 0 {
-		f.printf("\nfiles of no readable output, which are kept as long as there are files that are not rowtocol's:\n")
+		f.Printf("\nfiles of no readable output, which are kept as long as there are files that are not rowtocol's:\n")
 		f.printLeftovers(r.LeftAlone)
 	}
 	f.printForeign(r.Foreign)
@@ -63,9 +64,9 @@ func (f *statusCommand) printStatus(r *statusOf) {
 
 func (f *statusCommand) printForeign(names []string) {
 	if len(names) > 0 {
-		f.printf("\nnot rowtocol's:\n")
+		f.Printf("\nnot rowtocol's:\n")
 		for _, name := range names {
-			f.printf("  %s\n", name)
+			f.Printf("  %s\n", name)
 		}
 	}
 }
@@ -73,16 +74,16 @@ func (f *statusCommand) printForeign(names []string) {
 func (f *statusCommand) printLock(r *statusOf) {
 	l := r.Lock
 	if l == nil {
-		f.printf("not locked\n")
+		f.Printf("not locked\n")
 		return
 	}
-	f.printf("locked by %s\n", l)
+	f.Printf("locked by %s\n", l)
 	if l.Holder != "" {
-		f.printf("  holder %s, since %s\n", l.Holder, timeText(l.Since))
+		f.Printf("  holder %s, since %s\n", l.Holder, timeText(l.Since))
 	}
-	f.printf("  last sign of life %s\n", timeText(l.Seen))
+	f.Printf("  last sign of life %s\n", timeText(l.Seen))
 	if l.Dead {
-		f.printf("  it is dead: the next run takes over at once\n")
+		f.Printf("  it is dead: the next run takes over at once\n")
 	}
 }
 
@@ -103,26 +104,26 @@ func (w *workOf) state() string {
 
 func (f *statusCommand) printWork(w *workOf, state string) {
 	if w.OfTasks == nil {
-		f.printf("  %s done, %s", plural(w.Tasks, "task"), plural(w.Rows, "row"))
+		f.Printf("  %s done, %s", cli.Plural(w.Tasks, "task"), cli.Plural(w.Rows, "row"))
 	} else {
 		share := 100.0
 		if *w.OfInput > 0 {
 			share = 100 * float64(w.Input) / float64(*w.OfInput)
 		}
-		f.printf("  %d of %s done, %s, %s of %s of input (%.0f %%)", w.Tasks, plural(*w.OfTasks, "task"), plural(w.Rows, "row"),
-			human(w.Input), human(*w.OfInput), share)
+		f.Printf("  %d of %s done, %s, %s of %s of input (%.0f %%)", w.Tasks, cli.Plural(*w.OfTasks, "task"), cli.Plural(w.Rows, "row"),
+			cli.Human(w.Input), cli.Human(*w.OfInput), share)
 	}
-	f.printf("\n  %s, changed %s\n", human(w.Bytes), timeText(w.Changed))
+	f.Printf("\n  %s, changed %s\n", cli.Human(w.Bytes), timeText(w.Changed))
 	if w.PlanID != "" {
-		f.printf("  plan %s\n", w.PlanID)
+		f.Printf("  plan %s\n", w.PlanID)
 	}
-	f.printf("  %s\n", state)
+	f.Printf("  %s\n", state)
 }
 
 func (f *statusCommand) printOutputs(r *statusOf) {
-	t := newTable("output", "rows>", "size>", "inputs>", "parts>", "losses>", "made", "by", "id")
+	t := cli.NewTable("output", "rows>", "size>", "inputs>", "parts>", "losses>", "made", "by", "id")
 	add := func(name string, o *outputOf) {
-		t.add(name, fmt.Sprint(o.Rows), human(o.Bytes), strconv.Itoa(o.Inputs), strconv.Itoa(o.Parts), strconv.Itoa(o.Losses), timeText(o.At), o.Version, o.ID)
+		t.Add(name, fmt.Sprint(o.Rows), cli.Human(o.Bytes), strconv.Itoa(o.Inputs), strconv.Itoa(o.Parts), strconv.Itoa(o.Losses), timeText(o.At), o.Version, o.ID)
 	}
 	if r.Output != nil {
 		add("output", r.Output)
@@ -131,12 +132,12 @@ func (f *statusCommand) printOutputs(r *statusOf) {
 		add("increment "+strconv.FormatInt(r.Increments[i].Sequence, 10), &r.Increments[i])
 	}
 	if s := r.Totals; s.Outputs > 1 {
-		t.add("all", fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Parts), strconv.Itoa(s.Losses), "", "", "")
+		t.Add("all", fmt.Sprint(s.Rows), cli.Human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Parts), strconv.Itoa(s.Losses), "", "", "")
 	}
-	t.spare(8, 7)
-	t.print(f.out, 0, f.width())
+	t.Spare(8, 7)
+	t.Print(f.Out, 0, f.Width())
 	if all := r.indexes(); len(all) > 0 {
-		f.printf("%s\n", indexText(all))
+		f.Printf("%s\n", indexText(all))
 	}
 }
 
@@ -154,11 +155,11 @@ func (r *statusOf) indexes() (all []indexOf) {
 }
 
 func (f *statusCommand) printLeftovers(all []publish.Leftover) {
-	t := newTable("size>", "changed", "name", "")
+	t := cli.NewTable("size>", "changed", "name", "")
 	for _, l := range all {
-		t.add(human(l.Bytes), timeText(l.Changed), l.Name, l.What)
+		t.Add(cli.Human(l.Bytes), timeText(l.Changed), l.Name, l.What)
 	}
-	t.print(f.out, 2, f.width())
+	t.Print(f.Out, 2, f.Width())
 }
 
 // does describes the actions of convert.
@@ -173,7 +174,7 @@ var does = map[string]string{
 func (f *statusCommand) printProspect(p *job.Prospect) {
 	text := does[p.Does]
 	if strings.Contains(text, "%s") {
-		object := plural(p.Inputs, "input")
+		object := cli.Plural(p.Inputs, "input")
 		switch p.Does {
 		case job.Resume:
 			object = p.Resumes
@@ -182,28 +183,28 @@ func (f *statusCommand) printProspect(p *job.Prospect) {
 		}
 		text = fmt.Sprintf(text, object)
 	}
-	f.printf("\nconvert would %s\n", text)
+	f.Printf("\nconvert would %s\n", text)
 	if len(p.Differences) > 0 {
-		f.printf("the request differs from that of the output:\n")
+		f.Printf("the request differs from that of the output:\n")
 		f.printLines(p.Differences)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Unfinished)) {
-		f.printf("it differs from that of %s:\n", name)
+		f.Printf("it differs from that of %s:\n", name)
 		f.printLines(p.Unfinished[name])
 	}
 }
 
 func (f *statusCommand) printLines(lines []string) {
 	for _, line := range lines {
-		f.printf("  %s\n", line)
+		f.Printf("  %s\n", line)
 	}
 }
 
 func (f *statusCommand) printTree(r *statusOf) {
-	f.printf("%s: %s\n\n", r.Dest, plural(len(r.Partitions), "partition"))
-	t := newTable("partition", "increments>", "rows>", "size>", "inputs>", "losses>")
+	f.Printf("%s: %s\n\n", r.Dest, cli.Plural(len(r.Partitions), "partition"))
+	t := cli.NewTable("partition", "increments>", "rows>", "size>", "inputs>", "losses>")
 	line := func(name string, s totals, increments int) {
-		t.add(name, strconv.Itoa(increments), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses))
+		t.Add(name, strconv.Itoa(increments), fmt.Sprint(s.Rows), cli.Human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses))
 	}
 	// A table leaves out columns that do not fit a terminal. Notes must not be left out.
 	increments, notes := 0, []string{}
@@ -216,9 +217,9 @@ func (f *statusCommand) printTree(r *statusOf) {
 		}
 	}
 	line("all", r.Totals, increments)
-	t.print(f.out, 0, f.width())
+	t.Print(f.Out, 0, f.Width())
 	if len(notes) > 0 {
-		f.printf("\nof these:\n")
+		f.Printf("\nof these:\n")
 		f.printLines(notes)
 	}
 	f.printForeign(r.Foreign)

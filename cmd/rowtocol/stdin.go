@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -29,7 +30,7 @@ func (a *app) resolveInputs(ctx context.Context, names []string, o *dataset.Opti
 			at[i].Path = "standard input"
 			o.Stream, err = a.stream(ctx)
 		} else {
-			at[i], err = a.resolve(asFile(name))
+			at[i], err = a.Resolve(asFile(name))
 		}
 		if err != nil {
 			return nil, err
@@ -59,7 +60,7 @@ func isStream(name string) bool {
 // stream checks the first bytes of standard input, and returns it.
 func (a *app) stream(ctx context.Context) (io.Reader, error) {
 	if a.stdinTaken {
-		return nil, usagef("standard input can be read only once; name - once")
+		return nil, cli.Usagef("standard input can be read only once; name - once")
 	}
 	a.stdinTaken = true
 	in := &stdin{ctx: ctx, file: os.Stdin}
@@ -69,7 +70,7 @@ func (a *app) stream(ctx context.Context) (io.Reader, error) {
 		return nil, err
 	}
 	if formats.OfFile(head[:n]) != nil {
-		return nil, usagef("a column file cannot be read from a pipe: name the file, or redirect it with <")
+		return nil, cli.Usagef("a column file cannot be read from a pipe: name the file, or redirect it with <")
 	}
 	return io.MultiReader(bytes.NewReader(head[:n]), in), nil
 }

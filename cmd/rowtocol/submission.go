@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -18,7 +19,7 @@ import (
 
 // ready refuses locations that no node can reach, and a machine without Hadoop's client.
 func (s *submitCommand) ready() error {
-	if err := job.Reachable(s.resolve, s.req.Dest, s.req.Inputs); err != nil {
+	if err := job.Reachable(s.Resolve, s.req.Dest, s.req.Inputs); err != nil {
 		return err
 	}
 	return s.open()
@@ -27,26 +28,26 @@ func (s *submitCommand) ready() error {
 // open makes the engine.
 func (s *submitCommand) open() error {
 	o := &s.options
-	o.Resolve, o.Program, o.Run = s.resolve, s.run.Version, s.run.ID
-	o.Memory, o.StoreRetry, o.Replication = int64(s.memory), s.store.Patience.Limit, s.store.Hadoop.Replication
+	o.Resolve, o.Program, o.Run = s.Resolve, s.Run.Version, s.Run.ID
+	o.Memory, o.StoreRetry, o.Replication = int64(s.Memory), s.Store.Patience.Limit, s.Store.Hadoop.Replication
 	o.Log, o.OnJob = s.engineLog(), s.tellJob
-	return ofSettings(s.cluster.Open(*o, s.stores))
+	return cli.OfSettings(s.cluster.Open(*o, s.Stores))
 }
 
 // engineLog returns the log of the engine, which is shorter for people at a terminal.
 func (s *submitCommand) engineLog() *slog.Logger {
-	if s.forPeople() && s.log.Enabled(context.Background(), slog.LevelInfo) {
-		return s.console.logger(slog.LevelWarn, s.logs.format)
+	if s.ForPeople() && s.Log.Enabled(context.Background(), slog.LevelInfo) {
+		return s.Console.Logger(slog.LevelWarn, s.Logs.Format)
 	}
-	return s.log
+	return s.Log
 }
 
 // tellJob reports that a job was started or found, or that it has ended.
 func (s *submitCommand) tellJob(j task.RemoteJob) {
 	s.last = j
-	if s.forPeople() {
+	if s.ForPeople() {
 		//guard: prints nothing with --quiet
-		if j.State == "" && !s.options.Detach && s.log.Enabled(context.Background(), slog.LevelInfo) {
+		if j.State == "" && !s.options.Detach && s.Log.Enabled(context.Background(), slog.LevelInfo) {
 			s.showJob(j)
 		}
 		return
@@ -54,28 +55,28 @@ func (s *submitCommand) tellJob(j task.RemoteJob) {
 	attrs := []any{"application", j.ID, "job", j.Job, "url", j.URL}
 	switch {
 	case j.State != "":
-		s.log.Info("job ended", append(attrs, "state", j.State)...)
+		s.Log.Info("job ended", append(attrs, "state", j.State)...)
 	case j.Found:
-		s.log.Info("job of an earlier run found, and followed", attrs...)
+		s.Log.Info("job of an earlier run found, and followed", attrs...)
 	default:
-		s.log.Info("job started", attrs...)
+		s.Log.Info("job started", attrs...)
 	}
 }
 
 // showJob prints where people can follow a job.
 func (s *submitCommand) showJob(j task.RemoteJob) {
-	text := printable(j.ID) + " runs"
+	text := cli.Printable(j.ID) + " runs"
 	if j.Found {
-		text = printable(j.ID) + ", which an earlier run started, is followed"
+		text = cli.Printable(j.ID) + ", which an earlier run started, is followed"
 	}
 	if j.URL != "" { // on a separate line, which is easy to copy
-		text += ":\n  " + printable(j.URL)
+		text += ":\n  " + cli.Printable(j.URL)
 	}
-	_, _ = fmt.Fprintln(s.console, text) // an error has no place to go
+	_, _ = fmt.Fprintln(s.Console, text) // an error has no place to go
 }
 
 func (s *submitCommand) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
-	p, stop := s.startProgress(ctx)
+	p, stop := s.StartProgress(ctx)
 	defer stop()
 	req.Progress = func(now job.Progress) { ofCluster(p, now) }
 	out, err := job.Submit(ctx, req, s.cluster)
@@ -84,7 +85,7 @@ func (s *submitCommand) convert(ctx context.Context, req job.Request) (*job.Outc
 }
 
 func (s *submitCommand) partitions(ctx context.Context, p *job.Partitions, names []string, each func(string, *job.Outcome, error)) {
-	progress, stop := s.startProgress(ctx)
+	progress, stop := s.StartProgress(ctx)
 	defer stop()
 	p.Progress = func(now job.Progress) { ofCluster(progress, now) }
 	p.Submit(ctx, names, s.cluster, func(name string, out *job.Outcome, err error) {
@@ -103,10 +104,10 @@ func (s *submitCommand) follow(ctx context.Context) error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	s.start("application", s.attach)
-	p, stop := s.startProgress(ctx)
+	s.LogStart("application", s.attach)
+	p, stop := s.StartProgress(ctx)
 	defer stop()
-	plans, err := s.cluster.Attach(ctx, s.attach, func(t task.Progress) { p.set(t.Rows, t.Bytes, s.last.Bytes) })
+	plans, err := s.cluster.Attach(ctx, s.attach, func(t task.Progress) { p.Set(t.Rows, t.Bytes, s.last.Bytes) })
 	stop()
 	if err != nil {
 		return damageHelp(err, s.req.Output.OnDamage)
@@ -115,7 +116,7 @@ func (s *submitCommand) follow(ctx context.Context) error {
 	o.Destination.Moved, o.Destination.KeepReplaced = moves, s.req.Destination.KeepReplaced
 	if len(plans) == 1 {
 		outcome, err := s.publish(ctx, plans[0], o)
-		s.run.Dest = store.Showable(plans[0].Dest)
+		s.Run.Dest = store.Showable(plans[0].Dest)
 		return s.report(outcome, err, plans[0].Dest)
 	}
 	return s.publishAll(ctx, plans, o)
@@ -125,7 +126,7 @@ func (s *submitCommand) follow(ctx context.Context) error {
 func (s *submitCommand) publish(ctx context.Context, p task.Attached, o job.Options) (*job.Outcome, error) {
 	out, err := job.CommitStaged(ctx, p.Dest, p.PlanID, o)
 	if out != nil && out.Plan != nil {
-		s.watchers.inputs = append(s.watchers.inputs, shown(lineage.Directories(inputPaths(out.Plan)))...)
+		s.Watchers.Inputs = append(s.Watchers.Inputs, cli.Shown(lineage.Directories(inputPaths(out.Plan)))...)
 	}
 	return out, err
 }
@@ -134,9 +135,9 @@ func (s *submitCommand) publish(ctx context.Context, p task.Attached, o job.Opti
 // publishes the other outputs. A signal stops it.
 func (s *submitCommand) publishAll(ctx context.Context, plans []task.Attached, o job.Options) error {
 	dest, names := partitionsOf(plans)
-	s.run.Dest = store.Showable(dest)
-	r := &partitioned{Figures: &s.figures, Dest: dest, Partitions: []partitionResult{}, Beside: []input.Skipped{}}
-	s.result = r
+	s.Run.Dest = store.Showable(dest)
+	r := &partitioned{Figures: &s.Figures, Dest: dest, Partitions: []partitionResult{}, Beside: []input.Skipped{}}
+	s.Result = r
 	for i := 0; i < len(plans) && ctx.Err() == nil; i++ {
 		out, err := s.publish(ctx, plans[i], o)
 		s.tellPartition(ctx, r, s.accountPartition(names[i], out), err)
@@ -178,15 +179,15 @@ const statusDetached = "detached"
 // detach ends a run whose tasks run on. The run that publishes the results reports to
 // watchers.
 func (c *convertCommand) detach() {
-	c.status = statusDetached
-	c.watchers.dropFigures()
+	c.Status = statusDetached
+	c.Watchers.DropFigures()
 }
 
 // reportDetached reports a conversion whose tasks run on.
 func (c *convertCommand) reportDetached(o *job.Outcome, dest string) {
 	r := c.account(o, dest)
 	r.Plan, r.Tasks, r.Inputs = o.Plan.ID, len(o.Plan.Tasks), len(o.Plan.Request.Inputs)
-	c.result = r
+	c.Result = r
 	c.detach()
 }
 
@@ -197,17 +198,17 @@ func (s *submitCommand) reportJob() {
 		on.Counters = map[string]map[string]int64{}
 	}
 	if s.detached {
-		s.summary("%s runs on%s\n\"rowtocol submit --attach %s\" publishes what it makes\n", on.Application, atURL(on.TrackingURL), on.Application)
+		s.Summary("%s runs on%s\n\"rowtocol submit --attach %s\" publishes what it makes\n", on.Application, atURL(on.TrackingURL), on.Application)
 	}
-	switch r := s.result.(type) {
+	switch r := s.Result.(type) {
 	case converted:
-		s.result = submitted{r, on}
+		s.Result = submitted{r, on}
 	case *partitioned:
-		s.result = submittedPartitions{r, on}
+		s.Result = submittedPartitions{r, on}
 	case nil:
 		if on.Application != "" { // it failed, and the job has more to say
-			none := converted{Figures: &s.figures, Dest: s.run.Dest, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: []string{}}
-			s.result = submitted{none, on}
+			none := converted{Figures: &s.Figures, Dest: s.Run.Dest, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: []string{}}
+			s.Result = submitted{none, on}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
@@ -63,7 +64,7 @@ func newSubmitCommand(a *app) *cobra.Command {
 	flags.BoolVar(&s.options.Detach, "detach", false, "start the job, print its ID and where to follow it, and end without publishing anything")
 	flags.StringVar(&s.attach, "attach", "", "follow the application or job with this `ID`, and publish its output; give no INPUT and DEST")
 	// These two flags of all commands apply to the tasks here.
-	flags.Var(&s.memory, "memory", "limit for the memory of each task; its container gets 48 MiB more, plus 256 MiB for Java")
+	flags.Var(&s.Memory, "memory", "limit for the memory of each task; its container gets 48 MiB more, plus 256 MiB for Java")
 	flags.IntVar(&s.options.Workers, "workers", 1, "number of workers of each task, and of vcores of its container; the number never changes the output")
 	return cmd
 }
@@ -76,10 +77,10 @@ func newSubmission(a *app) *submitCommand {
 
 func (s *submitCommand) execute(cmd *cobra.Command, args []string) error {
 	if s.options.Workers < 1 {
-		return usagef("--workers must be at least 1")
+		return cli.Usagef("--workers must be at least 1")
 	}
-	s.workers, s.options.Restart = s.options.Workers, s.req.Restart
-	if s.flags.Changed("attach") {
+	s.Workers, s.options.Restart = s.options.Workers, s.req.Restart
+	if s.Flags.Changed("attach") {
 		if err := s.checkAttach(args); err != nil {
 			return err
 		}
@@ -92,19 +93,19 @@ func (s *submitCommand) execute(cmd *cobra.Command, args []string) error {
 // them, because other runs use it, too.
 func (s *submitCommand) checkAttach(args []string) error {
 	for _, name := range []string{"input", "dest"} {
-		if s.onCommandLine(name) {
-			return usagef("--attach knows inputs and destination from the job: leave out --%s", name)
+		if s.OnCommandLine(name) {
+			return cli.Usagef("--attach knows inputs and destination from the job: leave out --%s", name)
 		}
 	}
 	switch {
 	case s.attach == "": // such as an unset variable of a script
-		return usagef("--attach needs the ID of an application or a job")
+		return cli.Usagef("--attach needs the ID of an application or a job")
 	case len(args) > 0:
-		return usagef("--attach knows inputs and destination from the job: leave out the arguments")
+		return cli.Usagef("--attach knows inputs and destination from the job: leave out the arguments")
 	case s.options.Detach:
-		return usagef("--attach follows a job, and --detach does not: leave out one of them")
+		return cli.Usagef("--attach follows a job, and --detach does not: leave out one of them")
 	case s.dryRun:
-		return usagef("--attach follows a job that is there: leave out --dry-run")
+		return cli.Usagef("--attach follows a job that is there: leave out --dry-run")
 	}
 	return nil
 }

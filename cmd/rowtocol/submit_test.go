@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -18,7 +19,7 @@ import (
 
 // TestSubmitFlags checks that submit has the flags of convert, with the same texts.
 func TestSubmitFlags(t *testing.T) {
-	root := rowtocolProgram.root()
+	root := rowtocolProgram.Root()
 	convert, _, err := root.Find([]string{"convert"})
 	must(t, err)
 	submit, _, err := root.Find([]string{"submit"})
@@ -83,11 +84,11 @@ func TestSubmitRefuses(t *testing.T) {
 }
 
 // endSubmit ends a run and returns its final JSON object.
-func endSubmit(t *testing.T, s *submitCommand, result any, err error) ending {
+func endSubmit(t *testing.T, s *submitCommand, result any, err error) cli.Ending {
 	t.Helper()
 	s.reportJob()
-	o := output{code: s.finish(err)}
-	o.stdout = string(read(t, s.stdout.file.Name()))
+	o := output{code: s.Finish(err)}
+	o.stdout = string(read(t, s.Stdout.File.Name()))
 	return o.object(t, result)
 }
 
@@ -101,8 +102,8 @@ func startedSubmission(t *testing.T) *submitCommand {
 		t.Cleanup(func() { _ = f.Close() })
 		files[i] = f
 	}
-	s := newSubmission(newApp(rowtocolProgram, nil, files[0], files[1]))
-	s.json = true
+	s := newSubmission(&app{App: cli.NewApp(rowtocolProgram, nil, files[0], files[1])})
+	s.JSON = true
 	s.tellJob(task.RemoteJob{ID: "application_1_2", Job: "job_1_2", URL: "http://rm/proxy/application_1_2/"})
 	return s
 }
@@ -113,7 +114,7 @@ var samplePlan = &manifest.Plan{ID: "p", Dest: "hdfs://nn/out", Tasks: make([]ma
 func TestSubmitDetached(t *testing.T) {
 	s := startedSubmission(t)
 	s.detached = true
-	s.watchers.metricsFile = t.TempDir() + "/none.prom"
+	s.Watchers.MetricsFile = t.TempDir() + "/none.prom"
 	s.reportDetached(&job.Outcome{Plan: samplePlan}, samplePlan.Dest)
 	var r submittedFlat
 	e := endSubmit(t, s, &r, nil)
@@ -121,7 +122,7 @@ func TestSubmitDetached(t *testing.T) {
 		r.Plan != "p" || r.Tasks != 2 || r.Inputs != 3 || r.Rows != 0 || r.Nothing || r.Counters == nil {
 		t.Errorf("%+v: %+v", e, r)
 	}
-	if s.watchers.metricsFile != "" {
+	if s.Watchers.MetricsFile != "" {
 		t.Error("a detached run would report a success")
 	}
 }
@@ -163,14 +164,14 @@ func TestSubmitPartitions(t *testing.T) {
 		exit     int
 	}{{true, statusDetached, 0}, {false, "nothing", 99}} {
 		s := startedSubmission(t)
-		r := &partitioned{Figures: &s.figures, Partitions: []partitionResult{}}
-		s.result = r
+		r := &partitioned{Figures: &s.Figures, Partitions: []partitionResult{}}
+		s.Result = r
 		if c.detached {
 			s.detached = true
 			s.tellPartition(t.Context(), r, s.accountPartition("k=1", &job.Outcome{Plan: samplePlan}), task.ErrDetached)
 		}
 		s.tellPartition(t.Context(), r, s.accountPartition("k=2", &job.Outcome{Nothing: true}), nil)
-		s.exitNothing = 99
+		s.ExitNothing = 99
 		err := s.reportPartitions(t.Context(), r, nil)
 		var got struct {
 			partitioned
@@ -204,9 +205,9 @@ func TestSubmitPartitionsInOrder(t *testing.T) {
 // TestSubmitProgress checks that progress of a cluster, which does not report the number of
 // finished tasks, shows no number of tasks.
 func TestSubmitProgress(t *testing.T) {
-	p := &progress{}
+	p := &cli.Progress{}
 	ofCluster(p, job.Progress{Bytes: 50, TotalBytes: 100, TotalTasks: 5})
-	if s := p.state(time.Now()); s.done != 50 || s.total != 100 || s.ofTasks != 0 {
+	if s := p.State(time.Now()); s.Done != 50 || s.Total != 100 || s.OfTasks != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -227,10 +228,10 @@ func TestSubmitTellsPeople(t *testing.T) {
 	} {
 		f, err := os.CreateTemp(t.TempDir(), "")
 		must(t, err)
-		s := newSubmission(newApp(rowtocolProgram, nil, f, f))
-		s.console.people, s.logs.verbose, s.options.Detach = c.people, c.verbose, c.detach
+		s := newSubmission(&app{App: cli.NewApp(rowtocolProgram, nil, f, f)})
+		s.Console.People, s.Logs.Verbose, s.options.Detach = c.people, c.verbose, c.detach
 		if c.quiet {
-			s.log = s.console.logger(slog.LevelWarn, "auto")
+			s.Log = s.Console.Logger(slog.LevelWarn, "auto")
 		}
 		s.engineLog().Info("the job is prepared")
 		s.tellJob(task.RemoteJob{ID: "application_1_2", URL: at, Found: c.found})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -39,21 +40,21 @@ func newTaskCommand(a *app) *cobra.Command {
 		Short:   "Run tasks of a plan",
 		Long:    taskLong,
 		Example: "  rowtocol task --plan plan.json --task 0\n  rowtocol task --plan hdfs://nn/plans/mail.json --task 3,4\n  rowtocol task --plan plan.json --share 0/8",
-		Args:    a.takes(cobra.NoArgs),
+		Args:    a.Takes(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
 	flags.IntSliceVar(&c.numbers, "task", nil, "`number` of a task, from 0; or several numbers, separated by commas; repeatable")
 	flags.StringVar(&c.share, "share", "", "`I/N`: run task I, numbered from 0, and each N-th task after it")
-	c.addExitNothing(flags)
-	c.addMaxRuntime(flags)
+	c.AddExitNothing(flags)
+	c.AddMaxRuntime(flags)
 	return cmd
 }
 
 // tasksDone is the result of task in the final JSON object.
 type tasksDone struct {
-	*Figures
+	*cli.Figures
 	Plan  string `json:"plan"`
 	Tasks []int  `json:"tasks"`
 	Done  int    `json:"done_before"`
@@ -71,7 +72,7 @@ func (c *taskCommand) tasksOf(plan *manifest.Plan) ([]int, error) {
 	numbers := slices.DeleteFunc(c.numbers, again())
 	for _, n := range numbers {
 		if n < 0 || n >= len(plan.Tasks) {
-			return nil, usagef("--task: there is no task %d in plan %s, which has %d tasks, numbered from 0", n, plan.ID, len(plan.Tasks))
+			return nil, cli.Usagef("--task: there is no task %d in plan %s, which has %d tasks, numbered from 0", n, plan.ID, len(plan.Tasks))
 		}
 	}
 	return numbers, nil
@@ -83,7 +84,7 @@ func shareOf(share string, tasks int) (numbers []int, err error) {
 	i, err := strconv.Atoi(number)
 	n, countErr := strconv.Atoi(shares)
 	if err != nil || countErr != nil || i < 0 || i >= n {
-		return nil, usagef("--share: %q is not I/N with I from 0 to N-1", share)
+		return nil, cli.Usagef("--share: %q is not I/N with I from 0 to N-1", share)
 	}
 	for task := range tasks {
 		if task%n == i {
@@ -95,9 +96,9 @@ func shareOf(share string, tasks int) (numbers []int, err error) {
 
 func (c *taskCommand) execute(ctx context.Context) error {
 	if (len(c.numbers) == 0) == (c.share == "") {
-		return usagef("--task: name tasks by their numbers, or a share of them by --share")
+		return cli.Usagef("--task: name tasks by their numbers, or a share of them by --share")
 	}
-	c.start("plan_file", store.Showable(c.file), "numbers", c.numbers, "share", c.share)
+	c.LogStart("plan_file", store.Showable(c.file), "numbers", c.numbers, "share", c.share)
 	plan, err := c.readPlan(ctx, c.file)
 	if err != nil {
 		return err
@@ -110,8 +111,8 @@ func (c *taskCommand) execute(ctx context.Context) error {
 	for _, n := range numbers {
 		total += plan.Tasks[n].Bytes()
 	}
-	c.about(plan, numbers)
-	p, stop := c.startProgress(ctx)
+	c.About(plan, numbers)
+	p, stop := c.StartProgress(ctx)
 	defer stop()
 	var converted int64
 	o := job.Options{Environment: c.environment(), Progress: func(s job.Progress) {
@@ -124,13 +125,13 @@ func (c *taskCommand) execute(ctx context.Context) error {
 		return damageHelp(err, plan.Request.Options.OnDamage)
 	}
 	c.tallyTasks(plan, numbers, results, done, converted)
-	out := tasksDone{Figures: &c.figures, Plan: plan.ID, Tasks: orEmpty(numbers), Done: done, Rows: c.run.Rows, Files: c.run.Files, Bytes: c.run.Bytes}
-	c.result = out
+	out := tasksDone{Figures: &c.Figures, Plan: plan.ID, Tasks: cli.OrEmpty(numbers), Done: done, Rows: c.Run.Rows, Files: c.Run.Files, Bytes: c.Run.Bytes}
+	c.Result = out
 	if done == len(numbers) {
 		c.nothing()
 	}
-	c.summary("%s of plan %s: %s in %s, %s%s\n", plural(len(numbers), "task"), plan.ID,
-		plural(out.Rows, "row"), plural(out.Files, "file"), human(out.Bytes), doneBefore(done))
+	c.Summary("%s of plan %s: %s in %s, %s%s\n", cli.Plural(len(numbers), "task"), plan.ID,
+		cli.Plural(out.Rows, "row"), cli.Plural(out.Files, "file"), cli.Human(out.Bytes), doneBefore(done))
 	return nil
 }
 
@@ -158,13 +159,13 @@ func doneBefore(tasks int) string {
 // readPlan reads a plan. It refuses a plan that was altered, or is of another version.
 func (a *outcomes) readPlan(ctx context.Context, file string) (*manifest.Plan, error) {
 	if file == "" {
-		return nil, usagef("--plan: name the file with the plan")
+		return nil, cli.Usagef("--plan: name the file with the plan")
 	}
-	at, err := a.resolve(file)
+	at, err := a.Resolve(file)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := readDocument(ctx, "--plan", file, at, manifest.MaxSize)
+	doc, err := cli.ReadDocument(ctx, "--plan", file, at, manifest.MaxSize)
 	if err != nil {
 		return nil, err
 	}

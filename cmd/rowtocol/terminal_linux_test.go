@@ -19,6 +19,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 // pty is a pseudo-terminal whose output is read from its other end.
@@ -190,7 +192,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		for _, args := range [][]string{{"inspect", dest}, {"inspect", partOf(t, dest, 0)}, {"schema", "--shredded", "a.avro"}} {
 			o := onTerminal(t, dir, columns, args...).want(t, 0, "plain", "_end")
 			for _, line := range strings.Split(o.stdout, "\n") {
-				if textWidth(line) > columns {
+				if cli.TextWidth(line) > columns {
 					t.Errorf("%d columns: %s: %q", columns, args[0], line)
 				}
 			}
@@ -258,7 +260,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		columns := []int{40, 80}[i%2]
 		o := onTerminal(t, dir, columns, args...).want(t, 0, "/s", " left", "░", "█")
 		for _, line := range strings.Split(o.stderr, "\r\x1b[K") {
-			if textWidth(line) >= columns {
+			if cli.TextWidth(line) >= columns {
 				t.Errorf("%v: %q is wider than %d columns", args, line, columns)
 			}
 		}
@@ -281,7 +283,7 @@ func TestStatsOfWhatWasRead(t *testing.T) {
 			if text == "" {
 				text = o.stdout
 			}
-			r := ending{Result: &catted{}}
+			r := cli.Ending{Result: &catted{}}
 			must(t, json.Unmarshal([]byte(text), &r))
 			if c := r.Result.(*catted); c.BytesRead == 0 || c.BytesRead > c.FileBytes || c.BlocksRead == 0 || c.BlocksRead > c.Blocks {
 				t.Errorf("%v: %+v", args, c)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/publish"
@@ -42,7 +43,7 @@ func newUnlockCommand(a *app) *cobra.Command {
 		Long:  unlockLong,
 		Example: `  rowtocol status /data/mail.columns
   rowtocol unlock /data/mail.columns --holder 0123456789abcdef`,
-		Args: a.takes(cobra.ExactArgs(1)),
+		Args: a.Takes(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().StringVar(&c.holder, "holder", "", "`ID` of the holder, as rowtocol status prints it")
@@ -51,9 +52,9 @@ func newUnlockCommand(a *app) *cobra.Command {
 
 func (c *unlockCommand) execute(ctx context.Context, dest string) error {
 	if !manifest.IsID(c.holder) {
-		return usagef("--holder: name the holder by its ID, as rowtocol status prints it: 16 digits and letters from a to f")
+		return cli.Usagef("--holder: name the holder by its ID, as rowtocol status prints it: 16 digits and letters from a to f")
 	}
-	at, err := input.Locate(c.resolve, dest)
+	at, err := input.Locate(c.Resolve, dest)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (c *unlockCommand) execute(ctx context.Context, dest string) error {
 	}
 	r := unlocked{Dest: dest}
 	r.Holder = c.holder
-	c.result = &r
+	c.Result = &r
 	if l == nil {
 		c.say("%s is not locked: there is nothing to do\n", dest)
 		return nil
@@ -79,7 +80,7 @@ func (c *unlockCommand) execute(ctx context.Context, dest string) error {
 
 // say prints a sentence, unless --json is given.
 func (a *app) say(format string, args ...any) {
-	if !a.json {
-		a.printf(format, args...)
+	if !a.JSON {
+		a.Printf(format, args...)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
@@ -54,7 +55,7 @@ type verifyCommand struct {
 	*app
 	against  []string
 	complete bool
-	maxBlock byteSize
+	maxBlock cli.ByteSize
 }
 
 func newVerifyCommand(a *app) *cobra.Command {
@@ -66,7 +67,7 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Example: `  rowtocol verify mail.columns
   rowtocol verify mail.columns --against mail-1.avro --against mail-2.avro
   rowtocol verify mail.columns/part-00000-0-*.trv`,
-		Args: a.takes(cobra.MinimumNArgs(1)),
+		Args: a.Takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "compare with this `INPUT`, row by row: a file, directory or pattern; repeatable")
@@ -77,14 +78,14 @@ func newVerifyCommand(a *app) *cobra.Command {
 
 // verified is the result of verify in the final JSON object.
 type verified struct {
-	*Figures
+	*cli.Figures
 	Path       string          `json:"path"`
 	Files      int             `json:"files"`
 	Bytes      int64           `json:"bytes"`
 	Rows       int64           `json:"rows"`
 	Holds      string          `json:"holds,omitempty"` // what a Bloom file or delta file holds
 	Indexes    int             `json:"indexes"`         // key indexes, each of one output
-	Damage     []*reported     `json:"damage"`          // in file order
+	Damage     []*cli.Reported `json:"damage"`          // in file order
 	Unverified []string        `json:"unverified"`      // files whose blocks have no valid checksum
 	Against    *witness.Result `json:"against,omitempty"`
 	// Complete is set if every row was compared, and the output lacks nothing of the files of
@@ -108,13 +109,13 @@ type verified struct {
 func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	switch {
 	case f.maxBlock == 0:
-		return usagef("--max-input-block must be more than 0")
+		return cli.Usagef("--max-input-block must be more than 0")
 	//guard: refuses to call a comparison complete without inputs
 	case f.complete && len(f.against) == 0:
-		return usagef("--require-complete needs --against")
+		return cli.Usagef("--require-complete needs --against")
 	}
-	f.run.Dest = store.Showable(names[0])
-	f.start("dest", f.run.Dest, named(names), "against", shown(f.against))
+	f.Run.Dest = store.Showable(names[0])
+	f.LogStart("dest", f.Run.Dest, cli.InputsAttr(names), "against", cli.Shown(f.against))
 	l, err := f.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
 		return err // exit code 6 would be wrong for an output of a newer version
@@ -122,8 +123,8 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	if err != nil {
 		return columnsDiffer(err)
 	}
-	r := &verified{Figures: &f.figures, Path: l.Path, Damage: []*reported{}, Unverified: []string{}}
-	f.result = r
+	r := &verified{Figures: &f.Figures, Path: l.Path, Damage: []*cli.Reported{}, Unverified: []string{}}
+	f.Result = r
 	found, err := f.verifyFiles(ctx, l, r)
 	if err != nil {
 		return err
@@ -132,31 +133,31 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	f.run.Files, f.run.Rows, f.run.Bytes = r.Files, r.Rows, r.Bytes
+	f.Run.Files, f.Run.Rows, f.Run.Bytes = r.Files, r.Rows, r.Bytes
 	stray, err := strays(ctx, l)
 	if err != nil {
 		return err
 	}
 	found = slices.Concat(found, indexes, stray)
 	for _, d := range found {
-		r.Damage = append(r.Damage, describe(d))
-		if !f.json {
-			f.printf("%v\n", d)
+		r.Damage = append(r.Damage, cli.Describe(d))
+		if !f.JSON {
+			f.Printf("%v\n", d)
 		}
 	}
 	for _, name := range r.Unverified {
-		f.log.Warn("the file's blocks have no valid checksum, so damage in them may go unnoticed", "file", name)
+		f.Log.Warn("the file's blocks have no valid checksum, so damage in them may go unnoticed", "file", name)
 	}
 	r.Losses = l.Losses()
 	listFirst(f.app, "the output was made without a damaged range of an input", r.Losses, func(l manifest.Loss) []any {
 		return []any{"input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason}
 	})
 	if len(found) > 0 {
-		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
+		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, cli.Plural(len(found), "difference"), found[0])
 	}
-	f.summary("%s: sound: %s, %s, %s%s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes), withIndexes(r.Indexes))
+	f.Summary("%s: sound: %s, %s, %s%s\n", r.Path, cli.Plural(r.Files, "file"), cli.Plural(r.Rows, "row"), cli.Human(r.Bytes), withIndexes(r.Indexes))
 	if r.Holds != "" {
-		f.summary("  holds %s\n", r.Holds)
+		f.Summary("  holds %s\n", r.Holds)
 	}
 	if len(f.against) == 0 {
 		return nil
@@ -167,7 +168,7 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 // verifyFiles checks all files with the workers of the run. found lists the defects of the
 // files in order. err is the error that stopped the work.
 func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
-	p, stop := f.startProgress(ctx)
+	p, stop := f.StartProgress(ctx)
 	defer stop()
 	var total int64
 	var done, rows atomic.Int64
@@ -177,7 +178,7 @@ func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *
 	checks, err := f.checkAll(ctx, len(l.Parts), func(ctx context.Context, run format.Runner, i int) fileCheck {
 		c := f.check(ctx, run, l, &l.Parts[i])
 		if !c.refused() {
-			p.set(rows.Add(c.rows), done.Add(c.bytes), total)
+			p.Set(rows.Add(c.rows), done.Add(c.bytes), total)
 		}
 		return c
 	})
@@ -202,7 +203,7 @@ func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *
 // memory next to others is repeated alone, without a Runner. checkAll returns the error that
 // stopped the first check.
 func (f *verifyCommand) checkAll(ctx context.Context, n int, check func(ctx context.Context, run format.Runner, i int) fileCheck) ([]fileCheck, error) {
-	checks, run := make([]fileCheck, n), parallel.NewWorkers(f.workers).Do
+	checks, run := make([]fileCheck, n), parallel.NewWorkers(f.Workers).Do
 	err := run(ctx, n, func(ctx context.Context, i int) error {
 		checks[i] = check(ctx, run, i)
 		if checks[i].refused() {
@@ -319,7 +320,7 @@ func checkSchema(part *dataset.Part, found, listed string) error {
 func (f *verifyCommand) checkStored(ctx context.Context, run format.Runner, files []dataset.File, st store.Store, lost func(name string, err error) error) (c fileCheck) {
 	sizes := make([]int64, len(files))
 	found, err := run.Check(ctx, len(files), func(ctx context.Context, i int) (err error) {
-		memory := f.pool.NewHeap()
+		memory := f.Pool.NewHeap()
 		defer memory.Close()
 		if err := memory.Reserve(min(files[i].Bytes, store.SumBuffer)); err != nil {
 			return fmt.Errorf("%s: %w", files[i].Name, err)

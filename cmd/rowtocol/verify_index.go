@@ -52,7 +52,7 @@ func (f *verifyCommand) verifyIndex(ctx context.Context, run format.Runner, l *d
 	if len(check.found) > 0 || check.failed != nil {
 		return check // the defects of the files are reported
 	}
-	memory := f.pool.NewHeap()
+	memory := f.Pool.NewHeap()
 	defer memory.Close()
 	v := index.Verifier{
 		Index: x, Parts: partsOf(l, output), Memory: memory,

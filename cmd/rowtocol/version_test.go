@@ -6,12 +6,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 func TestVersion(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		rowtocol(t, t.TempDir(), nil, args...).want(t, 0, "rowtocol ", "commit   ", "go       "+runtime.Version(), "platform "+runtime.GOOS+"/"+runtime.GOARCH)
-		var b build
+		var b cli.Build
 		rowtocol(t, t.TempDir(), nil, append(args, "--json")...).want(t, 0).object(t, &b)
 		if b.Version == "" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 			t.Errorf("%v: %+v", args, b)
@@ -26,7 +28,7 @@ func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	rowtocol(t, dir, []string{"GOMAXPROCS=37"}, "man", ".").want(t, 0)
 	pages, escaped := 0, strings.NewReplacer("-", `\-`)
-	for _, c := range rowtocolProgram.root().Commands() {
+	for _, c := range rowtocolProgram.Root().Commands() {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/cli"
+
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -191,7 +193,7 @@ func checkMetrics(t *testing.T, m map[string]float64, want figures, code int, ok
 	}
 }
 
-func checkEvents(t *testing.T, events []event, want figures, frame ending, dest string, ok bool) {
+func checkEvents(t *testing.T, events []event, want figures, frame cli.Ending, dest string, ok bool) {
 	t.Helper()
 	if len(events) != 2 || events[0].EventType != "START" {
 		t.Fatalf("%+v", events)
@@ -220,7 +222,7 @@ func checkEvents(t *testing.T, events []event, want figures, frame ending, dest 
 }
 
 // checkLog checks the figures of the last line about the run.
-func checkLog(t *testing.T, log string, want figures, frame ending) {
+func checkLog(t *testing.T, log string, want figures, frame cli.Ending) {
 	t.Helper()
 	var line struct {
 		Msg, Run           string

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/avro"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
 const placesSchema = `{"type":"record","name":"Place","fields":[
@@ -205,7 +206,7 @@ func TestWhereRefused(t *testing.T) {
 		"name = '\x1b[31m' id":                            "character 16: the name id is not expected here",
 		strings.Repeat("(", 100_000):                      "character 251: the condition nests deeper than 250 levels",
 	} {
-		var r ending
+		var r cli.Ending
 		o := rowtocol(t, dir, nil, "cat", "--json", "--where", condition, "places").want(t, 1)
 		lines := strings.Split(strings.TrimSuffix(o.stderr, "\n"), "\n")
 		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.Error == nil || !strings.Contains(r.Error.Message, reason) || strings.ContainsAny(r.Error.Message, "\n\x1b") {
@@ -227,7 +228,7 @@ func TestWhereReadsLittle(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--block-size", "4KiB", "--values", "id", "--values", "day", "--values", "name", "rows.avro", "rows").want(t, 0)
 	read := func(condition string) (c catted) {
 		o := rowtocol(t, dir, nil, "cat", "--json", "--columns", "id", "--where", condition, "rows").want(t, 0)
-		if err := json.Unmarshal([]byte(o.stderr), &ending{Result: &c}); err != nil {
+		if err := json.Unmarshal([]byte(o.stderr), &cli.Ending{Result: &c}); err != nil {
 			t.Fatal(err, o.stderr)
 		}
 		return c

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -24,7 +25,7 @@ func TestClassify(t *testing.T) {
 		code int
 	}{
 		{nil, 0},
-		{usagef("no"), 1},
+		{Usagef("no"), 1},
 		{fmt.Errorf("a: %w", store.ErrScheme), 1},
 		{fmt.Errorf("x: %w", failure.Usage), 1},
 		{errors.New("an unexpected error"), 2},
@@ -47,9 +48,16 @@ func TestClassify(t *testing.T) {
 		{interrupted{syscall.SIGTERM}, 130},
 	}
 	for _, c := range cases {
-		if got := classify(c.err).code; got != c.code {
+		if got := Classify(c.err).Code; got != c.code {
 			t.Errorf("%v: exit %d, want %d", c.err, got, c.code)
 		}
+	}
+}
+
+// TestStopTimes checks that the program ends before schedulers kill it.
+func TestStopTimes(t *testing.T) {
+	if stopTime+lastTime >= 10*time.Second {
+		t.Errorf("the limits %v and %v make more than 10 s", stopTime, lastTime)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 // destinationNames lists files that a destination always or sometimes has.
 var destinationNames = []string{manifest.SuccessName, manifest.WorkName, manifest.LockName}
 
-// checkOutside refuses a file in a destination: in one of the run's own dests, or in any other
+// CheckOutside refuses a file in a destination: in one of the run's own dests, or in any other
 // destination. The next run would refuse that destination, because the file is not rowtocol's.
-func checkOutside(ctx context.Context, at store.Location, dests ...store.Location) error {
+func CheckOutside(ctx context.Context, at store.Location, dests ...store.Location) error {
 	// Some writers replace a link to the file, and others follow the link.
-	for _, file := range []string{inRealDirectory(at), store.RealPath(at.Store, at.Path)} {
+	for _, file := range []string{InRealDirectory(at), store.RealPath(at.Store, at.Path)} {
 		for _, dest := range dests {
 			//guard: refuses a file in the destination of this run, or with its path
-			if at.Origin == dest.Origin && (store.Within(file, inRealDirectory(dest)) || store.Within(file, store.RealPath(dest.Store, dest.Path))) {
-				return usagef("%s is in the destination %s", at.Path, dest.Path)
+			if at.Origin == dest.Origin && (store.Within(file, InRealDirectory(dest)) || store.Within(file, store.RealPath(dest.Store, dest.Path))) {
+				return Usagef("%s is in the destination %s", at.Path, dest.Path)
 			}
 		}
 		dir, err := destinationAround(ctx, at.Store, path.Dir(file))
@@ -29,7 +29,7 @@ func checkOutside(ctx context.Context, at store.Location, dests ...store.Locatio
 		}
 		//guard: refuses a file in the destination of another run
 		if dir != "" {
-			return usagef("%s is in %s, which is a destination of rowtocol", at.Path, dir)
+			return Usagef("%s is in %s, which is a destination of rowtocol", at.Path, dir)
 		}
 	}
 	return nil
@@ -84,8 +84,8 @@ func holdsOutputs(ctx context.Context, st store.Store, dir string) (bool, error)
 	return holdsOutputs(ctx, st, partition)
 }
 
-// inRealDirectory returns the path of a file after resolving the links of its directory. It
+// InRealDirectory returns the path of a file after resolving the links of its directory. It
 // does not resolve a link that is the file, because a written file replaces the link.
-func inRealDirectory(at store.Location) string {
+func InRealDirectory(at store.Location) string {
 	return path.Join(store.RealPath(at.Store, path.Dir(at.Path)), path.Base(at.Path))
 }

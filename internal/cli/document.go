@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// readDocument returns the text of a document that a flag names. It refuses a document of more
+// ReadDocument returns the text of a document that a flag names. It refuses a document of more
 // than most bytes, and all but regular files: reading a pipe may never end.
-func readDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
+func ReadDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
 	text, err := at.Store.ReadFile(ctx, at.Path, most)
 	switch {
 	case errors.Is(err, store.ErrNotRegular), errors.Is(err, store.ErrTooLarge):
-		return nil, usagef("%s: %s: %w", flag, name, err)
+		return nil, Usagef("%s: %s: %w", flag, name, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

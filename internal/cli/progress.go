@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -20,20 +20,20 @@ import (
 // console is standard error. It has log lines, and on a terminal one progress line below
 // them, which is redrawn. It is safe for concurrent use.
 type console struct {
-	program  *program
+	program  *Program
 	mu       sync.Mutex
 	file     *os.File
 	terminal bool
 	redraws  bool // standard error is a terminal that can clear a line
-	people   bool // messages are for people
+	People   bool // messages are for people
 	quiet    bool // progress is not shown
 	escaper  escaper
 	line     string // the progress line on the screen
 }
 
-func newConsole(p *program, f *os.File) *console {
+func newConsole(p *Program, f *os.File) *console {
 	terminal := term.IsTerminal(int(f.Fd()))
-	return &console{program: p, file: f, terminal: terminal, people: terminal, redraws: terminal && os.Getenv("TERM") != "dumb"}
+	return &console{program: p, file: f, terminal: terminal, People: terminal, redraws: terminal && os.Getenv("TERM") != "dumb"}
 }
 
 // Write prints whole lines above the progress line. On a terminal it escapes them as screen
@@ -76,22 +76,22 @@ func (c *console) width() int {
 	return 80
 }
 
-// logger returns a log that writes text or JSON. With the format auto, it writes text without
+// Logger returns a log that writes text or JSON. With the format auto, it writes text without
 // times if messages are for people, and otherwise JSON. Times are UTC.
-func (c *console) logger(level slog.Level, format string) *slog.Logger {
+func (c *console) Logger(level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{
 		Level: level,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			switch {
 			case len(groups) > 0 || a.Key != slog.TimeKey:
 				return redacted(a)
-			case c.people:
+			case c.People:
 				return slog.Attr{}
 			}
 			return slog.Time(slog.TimeKey, a.Value.Time().UTC())
 		},
 	}
-	if format == "text" || c.people {
+	if format == "text" || c.People {
 		return slog.New(slog.NewTextHandler(c, options))
 	}
 	return slog.New(slog.NewJSONHandler(c, options))
@@ -118,25 +118,17 @@ func (c *console) fail(log *slog.Logger, err error, code int) {
 	var d *defect
 	switch { // an error of printing has no place to go
 	case errors.As(err, &d):
-		_, _ = fmt.Fprintf(c, "%s: %v\n", c.program.name, err)
-	case c.people:
-		_, _ = fmt.Fprintf(c, "%s: %s\n%s", c.program.name, printable(err.Error()), c.program.draw(err))
+		_, _ = fmt.Fprintf(c, "%s: %v\n", c.program.Name, err)
+	case c.People:
+		_, _ = fmt.Fprintf(c, "%s: %s\n%s", c.program.Name, Printable(err.Error()), c.program.draw(err))
 	default:
 		log.Error(err.Error(), "exit", code)
 	}
 }
 
-// draw returns the lines below an error.
-func (p *program) draw(err error) string {
-	if p.drawing == nil {
-		return ""
-	}
-	return p.drawing(err)
-}
-
-// progress draws the progress, the speed and the time left several times a second, until
+// Progress draws the progress, the speed and the time left several times a second, until
 // stop is called. It draws nothing if no terminal can redraw a line.
-type progress struct {
+type Progress struct {
 	console *console
 	mu      sync.Mutex
 	start   time.Time
@@ -151,10 +143,11 @@ type progress struct {
 	firstDone int64
 }
 
-func (a *app) startProgress(ctx context.Context) (p *progress, stop func()) {
-	p = &progress{console: a.console, start: time.Now()}
+// StartProgress begins the progress of the work. The caller calls stop at the end.
+func (a *App) StartProgress(ctx context.Context) (p *Progress, stop func()) {
+	p = &Progress{console: a.Console, start: time.Now()}
 	a.follow(p)
-	if !a.console.redraws || a.console.quiet {
+	if !a.Console.redraws || a.Console.quiet {
 		return p, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -176,11 +169,11 @@ func (a *app) startProgress(ctx context.Context) (p *progress, stop func()) {
 	return p, func() { cancel(); <-stopped }
 }
 
-// set sets the state of work that is measured in bytes.
-func (p *progress) set(rows, done, total int64) { p.setOf(rows, done, done, total) }
+// Set sets the state of work that is measured in bytes.
+func (p *Progress) Set(rows, done, total int64) { p.SetOf(rows, done, done, total) }
 
-// setOf sets the state of work that is measured in another unit.
-func (p *progress) setOf(rows, bytes, done, total int64) {
+// SetOf sets the state of work that is measured in another unit.
+func (p *Progress) SetOf(rows, bytes, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rows, p.bytes, p.done, p.total = rows, bytes, min(done, total), total
@@ -189,23 +182,23 @@ func (p *progress) setOf(rows, bytes, done, total int64) {
 	}
 }
 
-// setTasks sets the number of tasks that are done.
-func (p *progress) setTasks(done, total int) {
+// SetTasks sets the number of tasks that are done.
+func (p *Progress) SetTasks(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tasks, p.ofTasks = int64(done), int64(total)
 }
 
-// state returns the progress as of now.
-func (p *progress) state(now time.Time) progressState {
+// State returns the progress as of now.
+func (p *Progress) State(now time.Time) ProgressState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return progressState{at: now, rows: p.rows, bytes: p.bytes, done: p.done, total: p.total, tasks: p.tasks, ofTasks: p.ofTasks}
+	return ProgressState{at: now, rows: p.rows, bytes: p.bytes, Done: p.done, Total: p.total, tasks: p.tasks, OfTasks: p.ofTasks}
 }
 
 // left returns the time that the rest of the work takes at the speed so far, or 0 if the
 // time is unknown.
-func (p *progress) left(now time.Time) time.Duration {
+func (p *Progress) left(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	left, _ := p.estimate(now)
@@ -214,7 +207,7 @@ func (p *progress) left(now time.Time) time.Duration {
 
 // estimate is left for a locked progress. known reports whether any work was done since the
 // first report. Work of an earlier run is in the first report, and a queued job does no work.
-func (p *progress) estimate(now time.Time) (left time.Duration, known bool) {
+func (p *Progress) estimate(now time.Time) (left time.Duration, known bool) {
 	done := p.done - p.firstDone
 	if done <= 0 || p.total == 0 {
 		return 0, false
@@ -229,14 +222,14 @@ const (
 )
 
 // text returns the line as of now, for a terminal with the given columns.
-func (p *progress) text(now time.Time, columns int) string {
+func (p *Progress) text(now time.Time, columns int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	elapsed := now.Sub(p.start)
 	if elapsed <= 0 {
 		return ""
 	}
-	line := human(int64(float64(p.bytes)/elapsed.Seconds())) + "/s"
+	line := Human(int64(float64(p.bytes)/elapsed.Seconds())) + "/s"
 	room := columns - 1
 	if p.total > 0 {
 		share := float64(p.done) / float64(p.total)
@@ -245,28 +238,28 @@ func (p *progress) text(now time.Time, columns int) string {
 			left = "  " + rest.Round(time.Second).String() + " left"
 		}
 		line = percent + "  " + line + left
-		if textWidth(line) > room {
+		if TextWidth(line) > room {
 			line = percent + left
 		}
-		room -= leastBar + tableGap
+		room -= leastBar + TableGap
 	}
-	figures := []string{human(p.bytes)}
+	figures := []string{Human(p.bytes)}
 	if p.rows > 0 { // a cluster reports rows at the end
-		figures = []string{plural(p.rows, "row"), human(p.bytes)}
+		figures = []string{Plural(p.rows, "row"), Human(p.bytes)}
 	}
 	for _, more := range figures {
-		if textWidth(line)+tableGap+len(more) <= room {
+		if TextWidth(line)+TableGap+len(more) <= room {
 			line += "  " + more
 		}
 	}
-	if width := min(mostBar, columns-1-tableGap-textWidth(line)); p.total > 0 && width > 0 {
+	if width := min(mostBar, columns-1-TableGap-TextWidth(line)); p.total > 0 && width > 0 {
 		line = filledBar(float64(p.done)/float64(p.total), width) + "  " + line
 	}
-	return shorten(line, max(columns-1, 3))
+	return Shorten(line, max(columns-1, 3))
 }
 
 // filledBar returns a bar with the rest of its width shaded.
 func filledBar(share float64, width int) string {
-	drawn := bar(share, width)
-	return drawn + strings.Repeat("░", width-textWidth(drawn))
+	drawn := Bar(share, width)
+	return drawn + strings.Repeat("░", width-TextWidth(drawn))
 }

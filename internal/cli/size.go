@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
-// byteSize is a flag value in bytes, written "64MiB".
-type byteSize int64
+// ByteSize is a flag value in bytes, written "64MiB".
+type ByteSize int64
 
 var sizeUnits = []struct {
 	name  string
@@ -23,7 +23,7 @@ var sizeUnits = []struct {
 
 // Set implements pflag.Value. A number without a unit is a number of bytes. A unit
 // of one letter is refused, because "M" has two meanings.
-func (s *byteSize) Set(text string) error {
+func (s *ByteSize) Set(text string) error {
 	number, scale := strings.TrimSpace(text), 1.0
 	for _, u := range sizeUnits {
 		if rest, ok := strings.CutSuffix(number, u.name); ok {
@@ -32,7 +32,7 @@ func (s *byteSize) Set(text string) error {
 		}
 	}
 	if n, err := strconv.ParseInt(number, 10, 64); err == nil && scale == 1 && n >= 0 {
-		*s = byteSize(n)
+		*s = ByteSize(n)
 		return nil
 	}
 	n, err := strconv.ParseFloat(number, 64)
@@ -48,7 +48,7 @@ func (s *byteSize) Set(text string) error {
 	if n != math.Trunc(n) {
 		return fmt.Errorf("%q is not a whole number of bytes", text)
 	}
-	*s = byteSize(n)
+	*s = ByteSize(n)
 	return nil
 }
 
@@ -65,7 +65,7 @@ func likelySize(text string) string {
 }
 
 // String writes the size in the largest unit that fits it exactly.
-func (s byteSize) String() string {
+func (s ByteSize) String() string {
 	for i := 3; i >= 0; i-- {
 		if unit := int64(sizeUnits[i].bytes); s != 0 && int64(s)%unit == 0 {
 			return fmt.Sprintf("%d%s", int64(s)/unit, sizeUnits[i].name)
@@ -75,13 +75,13 @@ func (s byteSize) String() string {
 }
 
 // Type implements pflag.Value.
-func (s byteSize) Type() string { return "size" }
+func (s ByteSize) Type() string { return "size" }
 
-// timeSpan is a flag value that is a duration of at least 0, written "90s".
-type timeSpan time.Duration
+// TimeSpan is a flag value that is a duration of at least 0, written "90s".
+type TimeSpan time.Duration
 
 // Set implements pflag.Value.
-func (d *timeSpan) Set(text string) error {
+func (d *TimeSpan) Set(text string) error {
 	v, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
@@ -89,12 +89,12 @@ func (d *timeSpan) Set(text string) error {
 	case v < 0:
 		return fmt.Errorf("%q is negative", text)
 	}
-	*d = timeSpan(v)
+	*d = TimeSpan(v)
 	return nil
 }
 
 // String implements pflag.Value. pflag shows no default if it is "0".
-func (d *timeSpan) String() string {
+func (d *TimeSpan) String() string {
 	if *d == 0 {
 		return "0"
 	}
@@ -102,27 +102,27 @@ func (d *timeSpan) String() string {
 }
 
 // Type implements pflag.Value.
-func (d *timeSpan) Type() string { return "duration" }
+func (d *TimeSpan) Type() string { return "duration" }
 
-// plural returns a text such as "2 rows". one is a regular noun in the singular.
-func plural[N int | int64](n N, one string) string {
+// Plural returns a text such as "2 rows". one is a regular noun in the singular.
+func Plural[N int | int64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// pluralBetween is plural for a range of numbers.
-func pluralBetween(least, most int64, one string) string {
+// PluralBetween is plural for a range of numbers.
+func PluralBetween(least, most int64, one string) string {
 	if least == most {
-		return plural(most, one)
+		return Plural(most, one)
 	}
-	return fmt.Sprintf("%d to %s", least, plural(most, one))
+	return fmt.Sprintf("%d to %s", least, Plural(most, one))
 }
 
-// span returns the least and the largest value of a property of all things. all must not be
+// Span returns the least and the largest value of a property of all things. all must not be
 // empty.
-func span[T any](all []T, of func(T) int64) (least, most int64) {
+func Span[T any](all []T, of func(T) int64) (least, most int64) {
 	least, most = of(all[0]), of(all[0])
 	for _, x := range all {
 		least, most = min(least, of(x)), max(most, of(x))
@@ -130,16 +130,16 @@ func span[T any](all []T, of func(T) int64) (least, most int64) {
 	return least, most
 }
 
-// between returns a range of sizes as text for people.
-func between(least, most int64) string {
-	if human(least) == human(most) {
-		return human(most)
+// Between returns a range of sizes as text for people.
+func Between(least, most int64) string {
+	if Human(least) == Human(most) {
+		return Human(most)
 	}
-	return human(least) + " to " + human(most)
+	return Human(least) + " to " + Human(most)
 }
 
-// human returns a size in bytes as text for people, with three significant digits.
-func human(n int64) string {
+// Human returns a size in bytes as text for people, with three significant digits.
+func Human(n int64) string {
 	v, unit := float64(n), "B"
 	for i := 0; i < 4 && v >= 1000; i++ {
 		v, unit = v/1024, sizeUnits[i].name

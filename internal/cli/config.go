@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ type setting struct {
 
 // configure sets flags that are not on the command line: from the environment, or else from
 // the job file.
-func (a *app) configure(cmd *cobra.Command) error {
+func (a *App) configure(cmd *cobra.Command) error {
 	if env := os.Getenv(envName("config")); env != "" && !cmd.Flags().Changed("config") {
 		a.configFile = env
 	}
@@ -37,16 +37,16 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if a.configFile != "" {
 		var err error
 		if file, err = readConfig(cmd.Context(), a.configFile); err != nil {
-			return asUsage(err)
+			return AsUsage(err)
 		}
 	}
 	if err := checkNames(environment(), a.configFile, file); err != nil {
-		return asUsage(err)
+		return AsUsage(err)
 	}
 	a.origins = map[string]setting{}
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if failed != nil || f.Changed || !configurable(f) {
+		if failed != nil || f.Changed || !Configurable(f) {
 			return
 		}
 		s, ok := file[f.Name]
@@ -62,7 +62,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		}
 	})
 	if failed != nil {
-		return asUsage(failed)
+		return AsUsage(failed)
 	}
 	return nil
 }
@@ -72,21 +72,21 @@ var aboutFlag = lazyregexp.New("^--([a-z0-9-]+)")
 
 // withOrigin adds the value of a flag, and the origin of the value, to an error about the
 // flag. It adds nothing that the message already has.
-func (a *app) withOrigin(err error) error {
+func (a *App) withOrigin(err error) error {
 	usage := (*usageError)(nil)
-	if a.flags == nil || !errors.As(err, &usage) {
+	if a.Flags == nil || !errors.As(err, &usage) {
 		return err
 	}
 	name := aboutFlag.FindStringSubmatch(err.Error())
 	if name == nil {
 		return err
 	}
-	f := a.flags.Lookup(name[1])
+	f := a.Flags.Lookup(name[1])
 	if f == nil || !f.Changed {
 		return err
 	}
 	if s, ok := a.origins[f.Name]; ok {
-		return fmt.Errorf("%w (%s is %s)", err, s.name, strings.Join(shown(s.values), ","))
+		return fmt.Errorf("%w (%s is %s)", err, s.name, strings.Join(Shown(s.values), ","))
 	}
 	values := []string{f.Value.String()}
 	if several, ok := f.Value.(pflag.SliceValue); ok {
@@ -98,16 +98,16 @@ func (a *app) withOrigin(err error) error {
 	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Showable(f.Value.String()))
 }
 
-// onCommandLine reports whether a flag was given on the command line.
-func (a *app) onCommandLine(flag string) bool {
+// OnCommandLine reports whether a flag was given on the command line.
+func (a *App) OnCommandLine(flag string) bool {
 	_, elsewhere := a.origins[flag]
-	return a.flags.Changed(flag) && !elsewhere
+	return a.Flags.Changed(flag) && !elsewhere
 }
 
 // checkNames refuses variables of the environment, and keys of a job file, that are not flags of
 // any command. The same environment and job file are for all commands and programs.
 func checkNames(variables []string, configFile string, file map[string]setting) error {
-	names := settings()
+	names := Settings()
 	return errors.Join(checkVariables(names, variables), checkKeys(names, configFile, file))
 }
 
@@ -115,7 +115,7 @@ func checkNames(variables []string, configFile string, file map[string]setting) 
 // not empty.
 func environment() (names []string) {
 	for _, e := range os.Environ() {
-		if name, value, _ := strings.Cut(e, "="); strings.HasPrefix(name, envPrefix) && value != "" {
+		if name, value, _ := strings.Cut(e, "="); strings.HasPrefix(name, EnvPrefix) && value != "" {
 			names = append(names, name)
 		}
 	}
@@ -127,28 +127,28 @@ func environment() (names []string) {
 func checkVariables(flags, variables []string) error {
 	var known []string // names without the common prefix
 	for _, name := range append(slices.Clip(flags), "config") {
-		known = append(known, strings.TrimPrefix(envName(name), envPrefix))
+		known = append(known, strings.TrimPrefix(envName(name), EnvPrefix))
 	}
 	for _, name := range variables {
-		if rest := strings.TrimPrefix(name, envPrefix); !slices.Contains(known, rest) {
-			return fmt.Errorf("environment variable %s: rowtocol has no such flag%s", name, didYouMean(rest, envPrefix, known))
+		if rest := strings.TrimPrefix(name, EnvPrefix); !slices.Contains(known, rest) {
+			return fmt.Errorf("environment variable %s: rowtocol has no such flag%s", name, DidYouMean(rest, EnvPrefix, known))
 		}
 	}
 	return nil
 }
 
-// configurable reports whether a flag makes sense outside the command line.
-func configurable(f *pflag.Flag) bool {
+// Configurable reports whether a flag makes sense outside the command line.
+func Configurable(f *pflag.Flag) bool {
 	return f.Name != "config" && f.Name != "help" && f.Name != "version"
 }
 
-// envPrefix begins the names of all environment variables that are flags.
-const envPrefix = "ROWTOCOL_"
+// EnvPrefix begins the names of all environment variables that are flags.
+const EnvPrefix = "ROWTOCOL_"
 
 // envName returns the environment variable of a flag: ROWTOCOL_BLOCK_SIZE for
 // --block-size.
 func envName(flag string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // repeatable reports whether a flag may be given several times.
@@ -184,7 +184,7 @@ const maxJobFile = 1 << 20
 // list, or (for flags of the form KEY=VALUE) a mapping. The file is on the local
 // disk, because its settings say how to reach other storage.
 func readConfig(ctx context.Context, name string) (map[string]setting, error) {
-	text, err := readDocument(ctx, "--config", name, store.Location{Store: store.Local(), Path: name}, maxJobFile)
+	text, err := ReadDocument(ctx, "--config", name, store.Location{Store: store.Local(), Path: name}, maxJobFile)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func scalars(n *yaml.Node) ([]string, error) {
 func checkKeys(flags []string, name string, file map[string]setting) error {
 	for _, key := range slices.Sorted(maps.Keys(file)) {
 		if !slices.Contains(flags, key) {
-			return fmt.Errorf("%s:%d: %q is not a flag of rowtocol%s", name, file[key].line, key, didYouMean(key, "", flags))
+			return fmt.Errorf("%s:%d: %q is not a flag of rowtocol%s", name, file[key].line, key, DidYouMean(key, "", flags))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -9,26 +9,26 @@ import (
 	"syscall"
 )
 
-// run is the whole program except os.Exit. It reports a panic as a defect, after deferred
+// Run is the whole program except os.Exit. It reports a panic as a defect, after deferred
 // functions have cleaned up.
-func run(p *program, args []string, stdout, stderr *os.File) (code int) {
-	a := newApp(p, args, stdout, stderr)
+func Run(p *Program, args []string, stdout, stderr *os.File) (code int) {
+	a := NewApp(p, args, stdout, stderr)
 	defer func() {
 		if v := recover(); v != nil {
-			code = a.conclude(&defect{program: a.program.name, value: v, stack: debug.Stack()}, a.out, a.result)
+			code = a.conclude(&defect{program: a.program.Name, value: v, stack: debug.Stack()}, a.Out, a.Result)
 		}
 	}()
 	signal.Ignore(syscall.SIGPIPE) // the work goes on if the reader of a pipe is gone
 	ctx, stop := a.withSignals(context.Background())
 	defer stop()
-	root := a.rootCommand()
+	root := a.RootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	a.closeStores()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return a.finish(a.withOrigin(err))
+	return a.Finish(a.withOrigin(err))
 }
 
 // defect is a panic, turned into an error.

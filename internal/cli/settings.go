@@ -1,10 +1,10 @@
-package main
+package cli
 
 import "strings"
 
-// settings returns the names of the flags of all programs that the environment and a job file may
+// Settings returns the names of the flags of all programs that the environment and a job file may
 // set. A test of each program compares them with its flags.
-func settings() []string { return strings.Fields(settingNames) }
+func Settings() []string { return strings.Fields(settingNames) }
 
 const settingNames = `
 against allow-empty attach block-codec block-size bloom bloom-filter by bytes checksum

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import "testing"
 
@@ -6,8 +6,8 @@ import "testing"
 func TestKeytabBeforeTokens(t *testing.T) {
 	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", "file")
 	for keytab, tokens := range map[string]bool{"": true, "keys": false} {
-		a := new(app)
-		h := &a.store.Hadoop
+		a := new(App)
+		h := &a.Store.Hadoop
 		h.Login.Principal, h.Login.Keytab = keytab, keytab
 		if err := a.openStores(); err != nil || h.Tokens != tokens {
 			t.Errorf("keytab %q: tokens %v, %v", keytab, h.Tokens, err)

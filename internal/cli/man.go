@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -52,31 +52,31 @@ func roff(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func newManCommand(a *app) *cobra.Command {
+func newManCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a directory",
 		Hidden: true,
-		Args:   a.takes(cobra.ExactArgs(1)),
+		Args:   a.Takes(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := a.resolve(args[0])
+			dir, err := a.Resolve(args[0])
 			if err != nil {
 				return err
 			}
-			return a.writeMan(cmd.Context(), dir, a.program.root())
+			return a.writeMan(cmd.Context(), dir, a.program.Root())
 		},
 	}
 }
 
 // writeMan writes the pages of a command and of all subcommands that help shows.
-func (a *app) writeMan(ctx context.Context, dir store.Location, cmd *cobra.Command) error {
+func (a *App) writeMan(ctx context.Context, dir store.Location, cmd *cobra.Command) error {
 	section := manSection(cmd)
 	at := store.Location{Store: dir.Store, Path: path.Join(dir.Path, manName(cmd)+"."+section)}
-	_, err := isFree(ctx, at, true)
+	_, err := IsFree(ctx, at, true)
 	if err != nil {
 		return err
 	}
-	err = a.writeFile(ctx, at, true, func(w io.Writer) error {
+	err = a.WriteFile(ctx, at, true, func(w io.Writer) error {
 		_, err := w.Write(manPage(cmd))
 		return err
 	})

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"time"
@@ -10,14 +10,14 @@ import (
 
 // newRun begins the account of a run of the program.
 func newRun() *report.Run {
-	return &report.Run{ID: manifest.NewID(), Version: version(), Began: time.Now().UTC()}
+	return &report.Run{ID: manifest.NewID(), Version: Version(), Began: time.Now().UTC()}
 }
 
 // endRun closes the account of the run.
-func (a *app) endRun(code int, status string) {
-	a.run.Command, a.run.Exit, a.run.Status = a.command, code, status
-	a.run.Ended, a.run.PeakMemory = time.Now().UTC(), budget.PeakResident()
-	a.figures = figuresOf(a.run)
+func (a *App) endRun(code int, status string) {
+	a.Run.Command, a.Run.Exit, a.Run.Status = a.Command, code, status
+	a.Run.Ended, a.Run.PeakMemory = time.Now().UTC(), budget.PeakResident()
+	a.Figures = figuresOf(a.Run)
 }
 
 // Figures is the part of a result that is common to all commands that convert or read all
@@ -38,13 +38,15 @@ func figuresOf(r *report.Run) Figures {
 	}
 }
 
-func (a *app) warn(warnings []string) {
+// Warn logs warnings.
+func (a *App) Warn(warnings []string) {
 	for _, w := range warnings {
-		a.log.Warn(w)
+		a.Log.Warn(w)
 	}
 }
 
-func orEmpty[T any](s []T) []T {
+// OrEmpty returns a list that is not nil, because JSON shows nil as null.
+func OrEmpty[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}

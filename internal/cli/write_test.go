@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ func TestFailedReplacement(t *testing.T) {
 	dir := t.TempDir()
 	at := store.Location{Store: storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Rename, N: 2, Err: store.ErrUnavailable}), Path: dir + "/rows.json"}
 	testenv.Must(t, os.WriteFile(at.Path, []byte("old"), 0o600))
-	err := new(app).writeFile(t.Context(), at, true, func(w io.Writer) error {
+	err := new(App).WriteFile(t.Context(), at, true, func(w io.Writer) error {
 		_, err := io.WriteString(w, "new")
 		return err
 	})
@@ -36,15 +36,15 @@ func TestFailedReplacement(t *testing.T) {
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	at := store.Location{Store: store.Local(), Path: dir + "/rows"}
-	a := new(app)
-	if err := a.writeFile(t.Context(), at, false, func(w io.Writer) error {
+	a := new(App)
+	if err := a.WriteFile(t.Context(), at, false, func(w io.Writer) error {
 		a.unfinished.clear()
 		_, err := fmt.Fprint(w, "rows")
 		return err
 	}); err == nil {
 		t.Error("the file stayed")
 	}
-	if err := a.writeFile(t.Context(), at, false, func(w io.Writer) error {
+	if err := a.WriteFile(t.Context(), at, false, func(w io.Writer) error {
 		_, err := fmt.Fprint(w, "rows")
 		return err
 	}); err != nil {

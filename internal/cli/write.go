@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -10,9 +10,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// writeFile writes a file under a temporary name, and renames it when it is complete. The
-// name must be free, or replace be set: see isFree.
-func (a *app) writeFile(ctx context.Context, at store.Location, replace bool, write func(io.Writer) error) (err error) {
+// WriteFile writes a file under a temporary name, and renames it when it is complete. The
+// name must be free, or replace be set: see IsFree.
+func (a *App) WriteFile(ctx context.Context, at store.Location, replace bool, write func(io.Writer) error) (err error) {
 	temp := store.TempName(at.Path)
 	hidden := at
 	hidden.Path = temp
@@ -69,9 +69,9 @@ func giveName(ctx context.Context, at store.Location, temp string, replace bool)
 	return nil
 }
 
-// isFree reports whether nothing has the name of a file. It refuses the name of an existing file
+// IsFree reports whether nothing has the name of a file. It refuses the name of an existing file
 // or directory. If replace is set, it allows regular files.
-func isFree(ctx context.Context, at store.Location, replace bool) (bool, error) {
+func IsFree(ctx context.Context, at store.Location, replace bool) (bool, error) {
 	info, err := at.Store.Stat(ctx, at.Path)
 	switch {
 	case errors.Is(err, store.ErrNotExist):

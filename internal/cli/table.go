@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -6,72 +6,74 @@ import (
 	"strings"
 )
 
-// table prints aligned cells. A column whose heading ends in > is aligned to the right.
-type table struct {
+// Table prints aligned cells. A column whose heading ends in > is aligned to the right.
+type Table struct {
 	right  []bool
 	rows   [][]string
 	spared []int
 }
 
-func newTable(headings ...string) *table {
-	t := &table{right: make([]bool, len(headings))}
+// NewTable returns a table with headings.
+func NewTable(headings ...string) *Table {
+	t := &Table{right: make([]bool, len(headings))}
 	for i, h := range headings {
 		headings[i], t.right[i] = strings.CutSuffix(h, ">")
 	}
-	t.add(headings...)
+	t.Add(headings...)
 	return t
 }
 
-// add adds a row. Each cell takes one line.
-func (t *table) add(cells ...string) {
+// Add adds a row. Each cell takes one line.
+func (t *Table) Add(cells ...string) {
 	for i := range cells {
-		cells[i] = printable(cells[i])
+		cells[i] = Printable(cells[i])
 	}
 	t.rows = append(t.rows, cells)
 }
 
-// spare sets the columns that are left out, in this order, if the table is too wide.
-func (t *table) spare(columns ...int) { t.spared = columns }
+// Spare sets the columns that are left out, in this order, if the table is too wide.
+func (t *Table) Spare(columns ...int) { t.spared = columns }
 
 const (
 	// minFlexible is the least width of the flexible column while further spared columns
-	// can be left out. Then leastFlexible is its least width.
-	minFlexible   = 24
-	leastFlexible = 8
-	// tableGap is the width between columns.
-	tableGap = 2
+	// can be left out.
+	minFlexible = 24
+	// LeastFlexible is its least width then.
+	LeastFlexible = 8
+	// TableGap is the width between columns.
+	TableGap = 2
 )
 
-// print writes the table. If the table is wider than width, print shortens the cells of the
+// Print writes the table. If the table is wider than width, print shortens the cells of the
 // flexible column, and leaves out the spared columns, and then columns from the right. An empty
 // column takes no room. It cuts the middle out of cells, because both ends of a column's path
 // tell it from other columns. A width of 0 is no limit.
-func (t *table) print(w *bufio.Writer, flexible, width int) {
+func (t *Table) Print(w *bufio.Writer, flexible, width int) {
 	widths, shown := t.fit(flexible, width)
 	var line strings.Builder
 	for _, row := range t.rows {
 		line.Reset()
 		for _, i := range shown {
 			if i != shown[0] {
-				line.WriteString(strings.Repeat(" ", tableGap))
+				line.WriteString(strings.Repeat(" ", TableGap))
 			}
 			cell := row[i]
 			if i == flexible {
-				cell = shorten(cell, widths[i])
+				cell = Shorten(cell, widths[i])
 			}
-			line.WriteString(align(cell, widths[i], t.right[i]))
+			line.WriteString(Align(cell, widths[i], t.right[i]))
 		}
 		text := strings.TrimRight(line.String(), " ")
 		if width > 0 {
-			text = shorten(text, width)
+			text = Shorten(text, width)
 		}
 		_, _ = w.WriteString(text + "\n") // Flush reports the error
 	}
 }
 
-// align fills a cell up to a width.
-func align(cell string, width int, right bool) string {
-	pad := strings.Repeat(" ", max(0, width-textWidth(cell)))
+// Align fills a cell up to a width.
+func Align(cell string, width int, right bool) string {
+	pad := strings.Repeat(" ", max(0, width-TextWidth(cell)))
 	if right {
 		return pad + cell
 	}
@@ -79,11 +81,11 @@ func align(cell string, width int, right bool) string {
 }
 
 // fit returns the width of each column, and the columns that are shown.
-func (t *table) fit(flexible, width int) (widths, shown []int) {
+func (t *Table) fit(flexible, width int) (widths, shown []int) {
 	widths = make([]int, len(t.right))
 	for _, row := range t.rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], textWidth(cell))
+			widths[i] = max(widths[i], TextWidth(cell))
 		}
 	}
 	for i, n := range widths {
@@ -95,7 +97,7 @@ func (t *table) fit(flexible, width int) (widths, shown []int) {
 		return widths, shown
 	}
 	over := func() int {
-		total := tableGap * (len(shown) - 1)
+		total := TableGap * (len(shown) - 1)
 		for _, i := range shown {
 			total += widths[i]
 		}
@@ -107,21 +109,21 @@ func (t *table) fit(flexible, width int) (widths, shown []int) {
 		spared = spared[1:]
 	}
 	// A column is left out as a whole, because half a figure reads as another number.
-	for last := len(shown) - 1; last > 0 && over() > max(0, widths[flexible]-leastFlexible); last-- {
+	for last := len(shown) - 1; last > 0 && over() > max(0, widths[flexible]-LeastFlexible); last-- {
 		if shown[last] != flexible {
 			shown = slices.Delete(shown, last, last+1)
 		}
 	}
 	if n := over(); n > 0 {
-		widths[flexible] = max(widths[flexible]-n, min(widths[flexible], leastFlexible))
+		widths[flexible] = max(widths[flexible]-n, min(widths[flexible], LeastFlexible))
 	}
 	return widths, shown
 }
 
-// shorten cuts the middle out of a text that takes more than n columns of a
+// Shorten cuts the middle out of a text that takes more than n columns of a
 // terminal.
-func shorten(s string, n int) string {
-	if n < 3 || textWidth(s) <= n {
+func Shorten(s string, n int) string {
+	if n < 3 || TextWidth(s) <= n {
 		return s
 	}
 	r := []rune(s)
@@ -139,8 +141,8 @@ func shorten(s string, n int) string {
 	return string(r[:head]) + "…" + string(r[tail:])
 }
 
-// wrap breaks text into lines of at most width, indenting all but the first.
-func wrap(text string, width int, indent string) string {
+// Wrap breaks text into lines of at most width, indenting all but the first.
+func Wrap(text string, width int, indent string) string {
 	var s strings.Builder
 	line := 0
 	for i, word := range strings.Fields(text) {
@@ -159,8 +161,8 @@ func wrap(text string, width int, indent string) string {
 	return s.String()
 }
 
-// bar draws a share between 0 and 1 in eighths of a character.
-func bar(share float64, width int) string {
+// Bar draws a share between 0 and 1 in eighths of a character.
+func Bar(share float64, width int) string {
 	eighths := int(share*float64(8*width) + 0.5)
 	s := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"runtime"
@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build describes how the program was built.
-type build struct {
+// Build describes how the program was built.
+type Build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
 	Time     string `json:"time,omitempty"` // time of the commit
@@ -19,8 +19,8 @@ type build struct {
 
 // readBuild returns the build information that the Go command wrote into the program. A
 // program that was not built in a clone has no commit.
-func readBuild() build {
-	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func readBuild() Build {
+	b := Build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -43,22 +43,22 @@ func readBuild() build {
 	return b
 }
 
-// version returns the module version or the commit that the program was built from.
-func version() string { return readBuild().Version }
+// Version returns the module version or the commit that the program was built from.
+func Version() string { return readBuild().Version }
 
-func newVersionCommand(a *app) *cobra.Command {
+func newVersionCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the program's version, commit and platform",
-		Args:  a.takes(cobra.NoArgs),
+		Args:  a.Takes(cobra.NoArgs),
 		RunE:  func(*cobra.Command, []string) error { a.printVersion(); return nil },
 	}
 }
 
-func (a *app) printVersion() {
+func (a *App) printVersion() {
 	b := readBuild()
-	a.result = b
-	if a.json {
+	a.Result = b
+	if a.JSON {
 		return
 	}
 	commit := b.Commit
@@ -68,5 +68,5 @@ func (a *app) printVersion() {
 	case b.Modified:
 		commit += ", modified"
 	}
-	a.printf("%s %s\ncommit   %s\ngo       %s\nplatform %s\n", a.program.name, b.Version, commit, b.Go, b.Platform)
+	a.Printf("%s %s\ncommit   %s\ngo       %s\nplatform %s\n", a.program.Name, b.Version, commit, b.Go, b.Platform)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// didYouMean returns the end of a message about an unknown name. It suggests the nearest of
+// DidYouMean returns the end of a message about an unknown name. It suggests the nearest of
 // the names. It returns "" if no name is near.
-func didYouMean(name, before string, names []string) string {
+func DidYouMean(name, before string, names []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, n := range names {
 		d := distance(strings.ToLower(name), strings.ToLower(n))
@@ -62,12 +62,12 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// checkChoice refuses a flag's value that is not one of its choices.
-func checkChoice(flag, value string, choices []string) error {
+// CheckChoice refuses a flag's value that is not one of its choices.
+func CheckChoice(flag, value string, choices []string) error {
 	if slices.Contains(choices, value) {
 		return nil
 	}
-	return usagef("--%s: %q is not one of %s%s", flag, value, strings.Join(choices, ", "), didYouMean(value, "", choices))
+	return Usagef("--%s: %q is not one of %s%s", flag, value, strings.Join(choices, ", "), DidYouMean(value, "", choices))
 }
 
 // noCommand gives an unknown command the exit code of a usage error.
@@ -79,7 +79,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return usagef("there is no command %q%s (see %s --help)", args[0], didYouMean(args[0], "", names), cmd.CommandPath())
+	return Usagef("there is no command %q%s (see %s --help)", args[0], DidYouMean(args[0], "", names), cmd.CommandPath())
 }
 
 // refuseOthers makes cobra's own commands refuse unknown names. Otherwise they would print
@@ -101,7 +101,7 @@ func refuseOthers(root *cobra.Command) {
 func helpAbout(cmd *cobra.Command, args []string) error {
 	about, rest, err := cmd.Root().Find(args)
 	if err != nil {
-		return asUsage(err)
+		return AsUsage(err)
 	}
 	if about.HasSubCommands() && len(rest) > 0 {
 		return noCommand(about, rest)
@@ -116,14 +116,14 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		nearest = didYouMean(unknown.GetSpecifiedName(), "--", names)
+		nearest = DidYouMean(unknown.GetSpecifiedName(), "--", names)
 	} else if unknown != nil && cmd.Flags().Lookup("prefix") != nil {
 		nearest = "; put -- before keys that begin with -"
 	}
 	if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
 		err = fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrongValue(wrong))
 	}
-	return asUsage(fmt.Errorf("%w%s (see %s --help)", err, nearest, cmd.CommandPath()))
+	return AsUsage(fmt.Errorf("%w%s (see %s --help)", err, nearest, cmd.CommandPath()))
 }
 
 // wrongValue describes a wrong value of a flag without Go's terms.

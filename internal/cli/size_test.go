@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -20,13 +20,13 @@ func TestByteSize(t *testing.T) {
 		{"9223372036854775807", "9223372036854775807", 1<<63 - 1},
 	}
 	for _, c := range cases {
-		var s byteSize
+		var s ByteSize
 		if err := s.Set(c.text); err != nil || int64(s) != c.want || s.String() != c.shown {
 			t.Errorf("%q: %d, shown %q, %v; want %d, shown %q", c.text, int64(s), s, err, c.want, c.shown)
 		}
 	}
 	for _, text := range []string{"", "64M", "64mib", "-1", "-1KiB", "1e3", "0x10KiB", "NaN", "InfMiB", "1.3B", "9223372036854775808", "8388608TiB", "KiB"} {
-		var s byteSize
+		var s ByteSize
 		if err := s.Set(text); err == nil {
 			t.Errorf("%q is parsed as %d, want an error", text, int64(s))
 		}
@@ -35,7 +35,7 @@ func TestByteSize(t *testing.T) {
 
 func TestHuman(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "0.98 KiB", 64 << 10: "64.0 KiB", 128 << 20: "128 MiB", 5 << 40: "5.00 TiB", 1 << 60: "1048576 TiB"} {
-		if got := human(n); got != want {
+		if got := Human(n); got != want {
 			t.Errorf("human(%d) = %q, want %q", n, got, want)
 		}
 	}
@@ -43,12 +43,12 @@ func TestHuman(t *testing.T) {
 
 func TestTableFitsTheTerminal(t *testing.T) {
 	for _, width := range []int{0, 40, 80, 200} {
-		tab := newTable("#>", "name", "rows>")
-		tab.add("0", strings.Repeat("recipients[]#", 10)+"address", "12")
-		tab.add("1999", "né", "3000000")
+		tab := NewTable("#>", "name", "rows>")
+		tab.Add("0", strings.Repeat("recipients[]#", 10)+"address", "12")
+		tab.Add("1999", "né", "3000000")
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
-		tab.print(w, 1, width)
+		tab.Print(w, 1, width)
 		testenv.Must(t, w.Flush())
 		ends := map[int]bool{}
 		for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n")[1:] {
@@ -71,11 +71,11 @@ func TestTableOnNarrowTerminal(t *testing.T) {
 		20: "name            rows\nsome…ame[]#sub  1234\n",
 		10: "name\nsom…[]#sub\n",
 	} {
-		tab := newTable("name", "rows>", "nulls>", "least", "most")
-		tab.add("some_long_name[]#sub", "1234", "5678", "2010-01-01", "2011-12-31")
+		tab := NewTable("name", "rows>", "nulls>", "least", "most")
+		tab.Add("some_long_name[]#sub", "1234", "5678", "2010-01-01", "2011-12-31")
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
-		tab.print(w, 0, width)
+		tab.Print(w, 0, width)
 		if err := w.Flush(); err != nil || b.String() != want {
 			t.Errorf("width %d: %v\n%s", width, err, &b)
 		}
@@ -87,7 +87,7 @@ func TestPrintable(t *testing.T) {
 		"a#b[]": "a#b[]", "né": "né", "a\x1b[2J": `a\x1b[2J`, "a\nb\t": `a\nb\t`, "\x7f\u009b": `\u007f\u009b`, "\u202ea": `\u202ea`,
 		"a\xffb": `a\xffb`, "\u2028": `\u2028`, "\U000e0041": `\udb40\udc41`, "\uFFFD": "\uFFFD", `a\"`: `a\"`,
 	} {
-		if got := printable(in); got != want {
+		if got := Printable(in); got != want {
 			t.Errorf("printable(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -116,7 +116,7 @@ func TestShorten(t *testing.T) {
 		{"日本語日本語", 12, "日本語日本語"}, {"日本語日本語", 7, "日…本語"}, {"e\u0301e\u0301e\u0301e\u0301", 4, "e\u0301e\u0301e\u0301e\u0301"},
 		{"e\u0301e\u0301e\u0301e\u0301", 3, "…e\u0301e\u0301"}, {"ab\u0301\u0301\u0301\u0301\u0301cd", 3, "…cd"},
 	} {
-		if got := shorten(c.text, c.n); got != c.want || textWidth(got) > max(c.n, 3) && c.n > 2 {
+		if got := Shorten(c.text, c.n); got != c.want || TextWidth(got) > max(c.n, 3) && c.n > 2 {
 			t.Errorf("shorten(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
 		}
 	}

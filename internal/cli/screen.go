@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -18,22 +18,22 @@ import (
 // errReaderGone is the error of a write to a pipe without a reader.
 var errReaderGone = errors.New("the reader of standard output is gone")
 
-// screen is standard output. On a terminal, it escapes control and invisible characters.
+// Screen is standard output. On a terminal, it escapes control and invisible characters.
 // Elsewhere, it writes bytes unchanged.
-type screen struct {
-	file     *os.File
-	terminal bool
+type Screen struct {
+	File     *os.File
+	Terminal bool
 	escaper  escaper
 }
 
-func newScreen(f *os.File) *screen {
-	return &screen{file: f, terminal: term.IsTerminal(int(f.Fd()))}
+func newScreen(f *os.File) *Screen {
+	return &Screen{File: f, Terminal: term.IsTerminal(int(f.Fd()))}
 }
 
-func (s *screen) Write(p []byte) (n int, err error) {
-	if !s.terminal {
-		n, err = s.file.Write(p)
-	} else if _, err = s.file.Write(s.escaper.escape(p)); err == nil {
+func (s *Screen) Write(p []byte) (n int, err error) {
+	if !s.Terminal {
+		n, err = s.File.Write(p)
+	} else if _, err = s.File.Write(s.escaper.escape(p)); err == nil {
 		n = len(p)
 	}
 	if errors.Is(err, syscall.EPIPE) {
@@ -92,9 +92,9 @@ func appendVisible(dst []byte, r rune, b []byte) []byte {
 	return dst
 }
 
-// printable returns text of unknown origin, such as a name from a file or the message of a
+// Printable returns text of unknown origin, such as a name from a file or the message of a
 // server, as one line that is safe to print.
-func printable(s string) string {
+func Printable(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) < 0 {
 		return s
 	}
@@ -107,8 +107,8 @@ func printable(s string) string {
 	return string(shown)
 }
 
-// textWidth returns the number of terminal columns of printable text.
-func textWidth(s string) (columns int) {
+// TextWidth returns the number of terminal columns of printable text.
+func TextWidth(s string) (columns int) {
 	for _, r := range s {
 		columns += runeWidth(r)
 	}

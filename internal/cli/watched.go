@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -14,37 +14,38 @@ import (
 	"github.com/rowtocol/rowtocol/telemetry/metrics"
 )
 
-// watchers reports a run to other places than the log. A failure to report is a warning, and
+// Watchers reports a run to other places than the log. A failure to report is a warning, and
 // never changes the outcome of the run.
-type watchers struct {
-	metricsFile, pushGateway, lineage string
+type Watchers struct {
+	MetricsFile, pushGateway, lineage string
 	gateway                           *metrics.Gateway
 	noMetrics, noLineage              bool     // the flag's file was refused
-	inputs                            []string // inputs as the user named them, with their authorities
+	Inputs                            []string // inputs as the user named them, with their authorities
 	started                           bool     // the lineage has the start of the run
 	checked                           bool     // the flags were checked
 }
 
-func (w *watchers) add(flags *pflag.FlagSet) {
-	flags.StringVar(&w.metricsFile, "metrics-file", "", "write the figures of the run to this `file`, *.prom, which node-exporter's textfile collector reads for Prometheus")
+// Add adds the flags.
+func (w *Watchers) Add(flags *pflag.FlagSet) {
+	flags.StringVar(&w.MetricsFile, "metrics-file", "", "write the figures of the run to this `file`, *.prom, which node-exporter's textfile collector reads for Prometheus")
 	flags.StringVar(&w.pushGateway, "push-gateway", "", "send the figures of the run to the Prometheus push gateway at this `address`, http://HOST:PORT")
 	flags.StringVar(&w.lineage, "lineage", "", "append OpenLineage run events to this `file`, one JSON line each")
 }
 
 // check checks the flags. It does not report to a place whose flag is wrong.
-func (w *watchers) check(ctx context.Context) error {
+func (w *Watchers) check(ctx context.Context) error {
 	w.checked = true
-	if name := w.metricsFile; name != "" {
+	if name := w.MetricsFile; name != "" {
 		if err := metrics.CheckName(name); err != nil {
 			w.noMetrics = true
-			return usagef("--metrics-file: %w", err)
+			return Usagef("--metrics-file: %w", err)
 		}
 	}
 	if name := w.lineage; name != "" {
 		//guard: checks the file before the work begins
 		if err := lineage.Check(name); err != nil {
 			w.noLineage = true
-			return usagef("--lineage: %w", err)
+			return Usagef("--lineage: %w", err)
 		}
 	}
 	if err := w.checkPlaces(ctx); err != nil {
@@ -55,26 +56,26 @@ func (w *watchers) check(ctx context.Context) error {
 	}
 	var err error
 	if w.gateway, err = metrics.NewGateway(w.pushGateway); err != nil {
-		return usagef("flag --push-gateway: %w", err) // the value may have a password
+		return Usagef("flag --push-gateway: %w", err) // the value may have a password
 	}
 	return nil
 }
 
-// dropFigures keeps figures from being reported, because another run reports them.
-func (w *watchers) dropFigures() { w.metricsFile, w.gateway = "", nil }
+// DropFigures keeps figures from being reported, because another run reports them.
+func (w *Watchers) DropFigures() { w.MetricsFile, w.gateway = "", nil }
 
 // checkPlaces refuses files in the destination of the run, or in any other destination.
-func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wrong error) {
+func (w *Watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wrong error) {
 	for _, f := range []struct {
 		flag, name string
 		refused    *bool
-	}{{"metrics-file", w.metricsFile, &w.noMetrics}, {"lineage", w.lineage, &w.noLineage}} {
+	}{{"metrics-file", w.MetricsFile, &w.noMetrics}, {"lineage", w.lineage, &w.noLineage}} {
 		if f.name == "" {
 			continue
 		}
 		at, err := input.Locate(store.Resolve, f.name)
 		if err == nil {
-			err = checkOutside(ctx, at, dests...)
+			err = CheckOutside(ctx, at, dests...)
 		}
 		if err != nil {
 			*f.refused, wrong = true, fmt.Errorf("--%s: %w", f.flag, store.RedactError(err))
@@ -83,12 +84,12 @@ func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wr
 	return wrong
 }
 
-// startTelling reports that a run begins its work.
-func (a *app) startTelling(ctx context.Context, dest string, inputs []string) error {
-	w := &a.watchers
-	a.run.Command, a.run.Dest, a.run.ResolvedDest = a.command, store.Showable(dest), store.Showable(a.place(dest))
+// StartTelling reports that a run begins its work.
+func (a *App) StartTelling(ctx context.Context, dest string, inputs []string) error {
+	w := &a.Watchers
+	a.Run.Command, a.Run.Dest, a.Run.ResolvedDest = a.Command, store.Showable(dest), store.Showable(a.place(dest))
 	for _, name := range inputs {
-		w.inputs = append(w.inputs, store.Showable(a.place(name)))
+		w.Inputs = append(w.Inputs, store.Showable(a.place(name)))
 	}
 	if scheme, _, remote := strings.Cut(dest, "://"); !remote || scheme == "file" {
 		at, err := input.Locate(store.Resolve, dest)
@@ -101,19 +102,19 @@ func (a *app) startTelling(ctx context.Context, dest string, inputs []string) er
 	}
 	if w.lineage != "" {
 		w.started = true
-		a.told(lineage.Append(w.lineage, lineage.Start(a.run, w.inputs)), "lineage")
+		a.told(lineage.Append(w.lineage, lineage.Start(a.Run, w.Inputs)), "lineage")
 	}
 	return nil
 }
 
 // place returns a location with its authority, such as a host and a port, filled in. Plans
 // and other programs identify a dataset by the full location.
-func (a *app) place(name string) string {
+func (a *App) place(name string) string {
 	scheme, p := store.Scheme(name)
 	if scheme == "" || !strings.HasPrefix(p, "/") {
 		return name
 	}
-	at, err := a.resolve(name)
+	at, err := a.Resolve(name)
 	if err != nil || at.Origin == "" {
 		return name // the run will report the error
 	}
@@ -129,8 +130,8 @@ const (
 
 // push sends the outcome of the run, which err ended, to the gateway. It is called last,
 // because it may take long.
-func (a *app) push(err error) {
-	if a.watchers.gateway == nil {
+func (a *App) push(err error) {
+	if a.Watchers.gateway == nil {
 		return
 	}
 	limit := pushTime
@@ -139,35 +140,35 @@ func (a *app) push(err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	a.told(a.watchers.gateway.Push(ctx, a.run), "metrics")
+	a.told(a.Watchers.gateway.Push(ctx, a.Run), "metrics")
 }
 
 // tell writes the outcome of the run, which err ended, to files.
-func (a *app) tell(err error) {
-	w, r := &a.watchers, a.run
+func (a *App) tell(err error) {
+	w, r := &a.Watchers, a.Run
 	//guard: writes no file that was not checked
 	if !w.checked {
 		_ = w.check(context.Background()) // the run has failed already
 	}
-	if w.metricsFile != "" && !w.noMetrics {
-		a.told(metrics.WriteFile(w.metricsFile, r), "metrics")
+	if w.MetricsFile != "" && !w.noMetrics {
+		a.told(metrics.WriteFile(w.MetricsFile, r), "metrics")
 	}
 	if w.lineage != "" && !w.noLineage {
 		var events []*lineage.Event
 		if !w.started {
-			events = append(events, lineage.Start(r, w.inputs))
+			events = append(events, lineage.Start(r, w.Inputs))
 		}
 		failure := ""
 		if err != nil {
 			failure = err.Error()
 		}
-		a.told(lineage.Append(w.lineage, append(events, lineage.End(r, w.inputs, failure))...), "lineage")
+		a.told(lineage.Append(w.lineage, append(events, lineage.End(r, w.Inputs, failure))...), "lineage")
 	}
 }
 
 // told warns of a report that failed.
-func (a *app) told(err error, what string) {
+func (a *App) told(err error, what string) {
 	if err != nil {
-		a.log.Warn(fmt.Sprintf("%s: %v", what, err))
+		a.Log.Warn(fmt.Sprintf("%s: %v", what, err))
 	}
 }

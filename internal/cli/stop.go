@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -63,7 +63,7 @@ func (s *stoppable) stop(cause error) {
 // withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel. If SIGHUP was ignored
 // when the program started, as with nohup, it stays ignored. A second signal that is not an
 // echo of the first ends the program at once.
-func (a *app) withSignals(parent context.Context) (ctx context.Context, stop func()) {
+func (a *App) withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	a.stoppable = &stoppable{cancel: cancel, abort: a.abort}
 	signals := make(chan os.Signal, 1)
@@ -103,7 +103,7 @@ func (s *stoppable) end() {
 }
 
 // endAfter tells the work to end after a time. 0 is no limit.
-func (a *app) endAfter(most time.Duration) {
+func (a *App) endAfter(most time.Duration) {
 	if most > 0 {
 		a.stoppable.runs = time.AfterFunc(most, func() { a.stoppable.stop(overtime(most)) })
 	}
@@ -111,7 +111,7 @@ func (a *app) endAfter(most time.Duration) {
 
 // abort ends the program although work is in progress. The next run removes leftovers on
 // other machines.
-func (a *app) abort(cause error) {
+func (a *App) abort(cause error) {
 	err := fmt.Errorf("%w (an operation did not end within %v and was abandoned)", cause, stopTime)
 	said := make(chan struct{})
 	go func() {
@@ -129,13 +129,13 @@ func (a *app) abort(cause error) {
 		case <-cleared:
 		case <-time.After(lastTime / 2):
 		}
-		a.conclude(err, bufio.NewWriter(a.stdout), nil) // the work under way may still use a.out and a.result
+		a.conclude(err, bufio.NewWriter(a.Stdout), nil) // the work under way may still use a.Out and a.Result
 	}()
 	select {
 	case <-said:
 	case <-time.After(lastTime):
 	}
-	os.Exit(exitCode(err))
+	os.Exit(ExitCode(err))
 }
 
 // unfinished holds files under temporary names, which an early end removes. It is safe for

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"slices"
@@ -13,10 +13,10 @@ type flagGroup struct {
 	Flags *pflag.FlagSet
 }
 
-// titledFlags names the flags of a group.
-type titledFlags struct {
-	title string
-	names []string
+// FlagGroup names the flags of a group.
+type FlagGroup struct {
+	Title string
+	Names []string
 }
 
 // otherFlags is the title of flags without a group.
@@ -26,19 +26,19 @@ const otherFlags = "Flags"
 const manyFlags = 16
 
 // flagGroups divides the flags of a command into groups.
-func (p *program) flagGroups(cmd *cobra.Command) (groups []flagGroup) {
+func (p *Program) flagGroups(cmd *cobra.Command) (groups []flagGroup) {
 	all, n := cmd.LocalFlags(), 0
 	all.VisitAll(func(*pflag.Flag) { n++ })
-	titles := []titledFlags{{title: otherFlags}}
-	if n >= manyFlags && p.groups != nil {
-		titles = append(titles, p.groups()...)
+	titles := []FlagGroup{{Title: otherFlags}}
+	if n >= manyFlags && p.Groups != nil {
+		titles = append(titles, p.Groups()...)
 	}
 	sets := map[string]*pflag.FlagSet{}
 	all.VisitAll(func(f *pflag.Flag) {
 		title := otherFlags
 		for _, g := range titles {
-			if slices.Contains(g.names, f.Name) {
-				title = g.title
+			if slices.Contains(g.Names, f.Name) {
+				title = g.Title
 			}
 		}
 		if sets[title] == nil {
@@ -47,8 +47,8 @@ func (p *program) flagGroups(cmd *cobra.Command) (groups []flagGroup) {
 		sets[title].AddFlag(f)
 	})
 	for _, g := range titles {
-		if set := sets[g.title]; set != nil {
-			groups = append(groups, flagGroup{g.title, set})
+		if set := sets[g.Title]; set != nil {
+			groups = append(groups, flagGroup{g.Title, set})
 		}
 	}
 	return groups

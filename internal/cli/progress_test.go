@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 func TestBar(t *testing.T) {
 	for share, want := range map[float64]string{0: "", 1: "████", 0.5: "██", 1.0 / 32: "▏", 31.0 / 32: "███▉"} {
-		if got := bar(share, 4); got != want {
+		if got := Bar(share, 4); got != want {
 			t.Errorf("bar(%v) = %q, want %q", share, got, want)
 		}
 	}
@@ -40,14 +40,14 @@ func TestProgressText(t *testing.T) {
 		{0, 10 << 20, 10 << 20, 40 << 20, 80, "███████▌░░░░░░░░░░░░░░░░░░░░░░   25%  1.00 MiB/s  30s left  10.0 MiB"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &progress{start: time.Now()}
+			p := &Progress{start: time.Now()}
 			if got := p.text(time.Now(), 80); got != "" {
 				t.Errorf("at the start: %q", got)
 			}
-			p.setOf(0, 0, 0, c.total)
+			p.SetOf(0, 0, 0, c.total)
 			time.Sleep(10 * time.Second)
-			p.setOf(c.rows, c.bytes, c.done, c.total)
-			if got := p.text(time.Now(), c.columns); got != c.want || textWidth(got) >= c.columns {
+			p.SetOf(c.rows, c.bytes, c.done, c.total)
+			if got := p.text(time.Now(), c.columns); got != c.want || TextWidth(got) >= c.columns {
 				t.Errorf("%+v: got %q", c, got)
 			}
 		})
@@ -58,14 +58,14 @@ func TestProgressText(t *testing.T) {
 // that of an earlier run or a wait before it.
 func TestProgressLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &progress{start: time.Now()}
+		p := &Progress{start: time.Now()}
 		time.Sleep(time.Hour) // in a queue
-		p.set(0, 50, 100)
+		p.Set(0, 50, 100)
 		if got := p.text(time.Now(), 200); strings.Contains(got, "left") {
 			t.Errorf("after work of an earlier run only: %q", got)
 		}
 		time.Sleep(10 * time.Second)
-		p.set(0, 75, 100)
+		p.Set(0, 75, 100)
 		if got := p.text(time.Now(), 200); !strings.Contains(got, "  10s left") {
 			t.Errorf("with half of the rest done: %q", got)
 		}
@@ -79,15 +79,15 @@ func TestProgressLines(t *testing.T) {
 		f, err := os.Create(name)
 		testenv.Must(t, err)
 		defer func() { _ = f.Close() }()
-		a := newApp(&program{name: "rowtocol"}, nil, f, f)
-		a.command = "convert"
-		a.start("dest", "out")
+		a := NewApp(&Program{Name: "rowtocol"}, nil, f, f)
+		a.Command = "convert"
+		a.LogStart("dest", "out")
 		time.Sleep(time.Minute + time.Second) // for example, reading the inputs' headers
-		p, stop := a.startProgress(t.Context())
-		p.set(0, 0, 6000)
+		p, stop := a.StartProgress(t.Context())
+		p.Set(0, 0, 6000)
 		time.Sleep(time.Minute)
-		p.set(10, 1200, 6000)
-		p.setTasks(1, 5)
+		p.Set(10, 1200, 6000)
+		p.SetTasks(1, 5)
 		time.Sleep(2 * time.Minute)
 		stop()
 		a.endRun(0, "done")
