@@ -184,9 +184,16 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s: %+v, %v", p, info, err)
 			}
 		}
+		testenv.Must(t, r.st.WriteFile(ctx, path.Join(r.batch.Dir, manifest.TaskName(2)), nil, true))
 		return play(ctx, line)
 	}
 	testenv.Must(t, r.run(t.Context()))
+	if first := r.progress[0]; first != (task.Progress{Waiting: "YARN (queue etl, application_1795425022941_0003)"}) {
+		t.Errorf("got first progress %+v", first)
+	}
+	if next := r.progress[1]; next != (task.Progress{Tasks: 1}) {
+		t.Errorf("got next progress %+v", next)
+	}
 	for _, want := range []string{"<value>rowtocol-c0ffee</value>", "<value>etl</value>", "/carriers</value>", "job-c0ffee/tasks#rowtocol-tasks"} {
 		if !strings.Contains(r.client.job, want) {
 			t.Errorf("the job's properties lack %s:\n%s", want, r.client.job)
@@ -255,6 +262,10 @@ func TestRunFails(t *testing.T) {
 		}
 		if len(r.jobDirs()) != 0 {
 			t.Errorf("%s: jobs left %v", name, r.jobDirs())
+		}
+		// A client reports 100 % of a job of which no task ran.
+		if n := len(r.progress); n > 0 && r.progress[n-1] != (task.Progress{}) {
+			t.Errorf("%s: got last progress %+v", name, r.progress[n-1])
 		}
 	}
 }
@@ -359,7 +370,7 @@ func TestClientGone(t *testing.T) {
 			if failure.KindOf(err) != tt.kind || err != nil && !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("%s: got %v, want %v with %q", name, err, tt.kind, tt.words)
 			}
-			if tt.last != nil && (len(r.jobDirs()) != 0 || len(r.progress) == 0 || r.progress[0].Bytes != 2<<20) {
+			if tt.last != nil && (len(r.jobDirs()) != 0 || !slices.ContainsFunc(r.progress, func(p task.Progress) bool { return p.Bytes == 2<<20 })) {
 				t.Errorf("%s: jobs left %v, progress %v", name, r.jobDirs(), r.progress)
 			}
 		})

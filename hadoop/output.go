@@ -9,11 +9,12 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// States of an application that has ended.
+// States of an application: one that runs, and those of one that has ended.
 const (
-	succeeded = "SUCCEEDED"
-	failed    = "FAILED"
-	killed    = "KILLED"
+	stateRunning = "RUNNING"
+	succeeded    = "SUCCEEDED"
+	failed       = "FAILED"
+	killed       = "KILLED"
 )
 
 const (
@@ -87,6 +88,7 @@ type output struct {
 	app task.RemoteJob
 	// running is whether the job is submitted, so that the client only waits for its end.
 	running bool
+	mapping bool // tasks run
 	percent int
 	why     []string // reason why the job failed, by line
 
@@ -96,18 +98,17 @@ type output struct {
 	counters   int
 }
 
-// addLine parses a line. It reports whether the line has the progress or the ID of the
-// running job.
-func (o *output) addLine(text string) (news bool) {
+// addLine parses a line.
+func (o *output) addLine(text string) {
 	o.tail.addLine(text)
 	switch {
 	case o.inReason && text != "" && !countersLine.MatchString(text):
 		if len(o.why) < maxReason {
 			o.why = append(o.why, text)
 		}
-		return false
+		return
 	case o.inCounters && o.addCounter(text):
-		return false
+		return
 	}
 	o.inReason, o.inCounters = false, false
 	if m := preparedLine.FindStringSubmatch(text); m != nil {
@@ -119,10 +120,9 @@ func (o *output) addLine(text string) (news bool) {
 	} else if m := jobLine.FindStringSubmatch(text); m != nil {
 		o.app.Job, o.running = m[1], true
 		o.app.ID = applicationID(m[1])
-		return true
 	} else if m := percentLine.FindStringSubmatch(text); m != nil {
+		o.mapping = true
 		o.percent, _ = strconv.Atoi(m[1]) // the maximum if the number is too large
-		return true
 	} else if doneLine.MatchString(text) {
 		o.app.State = succeeded
 	} else if m := stateLine.FindStringSubmatch(text); m != nil {
@@ -130,7 +130,6 @@ func (o *output) addLine(text string) (news bool) {
 	} else if countersLine.MatchString(text) {
 		o.inCounters, o.app.Counters = true, make(map[string]map[string]int64)
 	}
-	return false
 }
 
 // addCounter parses a line of counters, and reports whether it is one.

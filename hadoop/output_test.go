@@ -35,11 +35,10 @@ func TestOutput(t *testing.T) {
 		"rmdown":   {reason: "java.net.ConnectException: Call From"},
 	} {
 		var o output
-		told := false
 		for _, line := range readRecording(t, name) {
-			told = o.addLine(line) || told
+			o.addLine(line)
 		}
-		if o.app.ID != want.id || o.app.State != want.state || o.running != want.running || o.percent != want.percent || told != want.running {
+		if o.app.ID != want.id || o.app.State != want.state || o.running != want.running || o.percent != want.percent || o.mapping != want.running {
 			t.Errorf("%s: got %+v, %d%%, want %+v", name, o.app, o.percent, want)
 		}
 		if why := strings.Join(o.why, "\n"); !strings.Contains(why, want.why) || want.why == "" && why != "" {

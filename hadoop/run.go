@@ -152,15 +152,13 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 	go func() { ended <- e.client.submit(client, file, func(text string) { lines <- text }) }()
 	ticker := time.NewTicker(searchAfter)
 	defer ticker.Stop()
-	o, announced, s := &output{}, false, &quiet{}
+	o, announced, told, s := &output{}, false, -1, &quiet{}
 	for {
 		select {
 		case text := <-lines:
 			ticker.Reset(searchAfter)
 			s = &quiet{}
-			if o.addLine(text) {
-				m.setPercent(o.percent)
-			}
+			o.addLine(text)
 		case <-ticker.C:
 			if hangs, cause := e.checkQuietJob(ctx, j.key, o, s); hangs {
 				end(cause)
@@ -175,9 +173,14 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 		if o.running && !announced {
 			announced = true
 			e.notify(j)
+			m.wait(e.waitingFor(j))
 			if e.o.Detach {
 				end(nil)
 			}
+		}
+		if o.mapping && o.percent != told {
+			told = o.percent
+			m.run(o.percent, e.countDone(ctx, j))
 		}
 	}
 }
@@ -209,6 +212,9 @@ func (e *Engine) checkQuietJob(ctx context.Context, key string, o *output, s *qu
 		return false, nil // tried again later
 	}
 	o.running = true
+	if r.state == stateRunning {
+		o.mapping, o.percent = true, r.percent
+	}
 	// The client gets time to notice the end as well, and to get the counters.
 	hangs, s.ended = s.ended && r.ended(), r.ended()
 	return hangs, nil
@@ -289,8 +295,12 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 			if j.app.URL == "" {
 				j.app.URL = r.url
 			}
-			if j.app.State == "" { // a failed job reports 100%
-				m.setPercent(r.percent)
+			switch {
+			case r.ended(): // a failed job reports 100%
+			case r.state == stateRunning:
+				m.run(r.percent, e.countDone(ctx, j))
+			default:
+				m.wait(e.waitingFor(j))
 			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -365,7 +375,9 @@ func (e *Engine) stagingDir(h *home, job string) string {
 func (e *Engine) finish(ctx context.Context, h *home, j *running, m *jobProgress) error {
 	err := e.jobError(ctx, j)
 	if err == nil {
-		m.addJob(j.app.Counters[CounterGroup][counters[rowsIn].Name], j.plans)
+		m.end(j.app.Counters[CounterGroup][counters[rowsIn].Name], j.plans)
+	} else {
+		m.fail(e.countDone(ctx, j))
 	}
 	e.notify(j)
 	e.removeFiles(ctx, h, j)
@@ -450,34 +462,4 @@ func ignoreAbsent(err error) error {
 		return nil
 	}
 	return err
-}
-
-// jobProgress reports the progress of tasks. The progress never goes backwards.
-type jobProgress struct {
-	total    int64 // bytes of input of all tasks
-	report   func(task.Progress)
-	reported task.Progress // the last report
-	base     task.Progress // progress of jobs that have ended
-}
-
-// setPercent reports the percentage of the running job, at most 99, because a job that fails
-// also reaches 100. addJob reports that a job is done.
-func (m *jobProgress) setPercent(n int) {
-	bytes := m.base.Bytes + int64(float64(m.total-m.base.Bytes)*float64(min(n, 99))/100)
-	m.set(task.Progress{Rows: m.reported.Rows, Bytes: bytes, Tasks: m.reported.Tasks})
-}
-
-// addJob reports that a job is done.
-func (m *jobProgress) addJob(rows int64, plans *jobPlans) {
-	m.base = task.Progress{Rows: m.base.Rows + rows, Bytes: min(m.base.Bytes+plans.Bytes, m.total), Tasks: m.base.Tasks + plans.Tasks}
-	m.set(m.base)
-}
-
-func (m *jobProgress) set(p task.Progress) {
-	p.Bytes = max(p.Bytes, m.reported.Bytes)
-	if m.report == nil || p == m.reported {
-		return
-	}
-	m.reported = p
-	m.report(p)
 }

@@ -203,6 +203,7 @@ type jobPlans struct {
 	Key     string    `json:"key"` // key of the job: the end of its directory's name
 	Run     string    `json:"run"`
 	Tasks   int       `json:"tasks"`
+	Before  int       `json:"before"` // number of the plans' tasks that were done before
 	Bytes   int64     `json:"bytes"`
 	Plans   []jobPlan `json:"plans"`
 }
@@ -217,6 +218,7 @@ func newJobPlans(key, run string, batches []task.Batch) *jobPlans {
 	j := &jobPlans{Version: 1, Key: key, Run: run}
 	for _, b := range batches {
 		j.Tasks += len(b.Numbers)
+		j.Before += max(len(b.Plan.Tasks)-len(b.Numbers), 0)
 		j.Bytes += b.Bytes()
 		j.Plans = append(j.Plans, jobPlan{ID: b.Plan.ID, Dest: b.Plan.Dest, Dir: b.Dir})
 	}

@@ -82,12 +82,13 @@ type Progress struct {
 	TotalBytes int64 // input bytes of the plan
 	Tasks      int   // tasks done, including resumed ones
 	TotalTasks int
-	Spilled    int64 // bytes that RunTasks wrote to the temporary directory
+	Spilled    int64  // bytes that RunTasks wrote to the temporary directory
+	Waiting    string // what the tasks of Submit wait for; empty once they run
 }
 
 // with adds the progress of tasks since p.
 func (p Progress) with(t task.Progress) Progress {
-	p.Rows, p.Bytes, p.Tasks = t.Rows, p.Bytes+t.Bytes, p.Tasks+t.Tasks
+	p.Rows, p.Bytes, p.Tasks, p.Waiting = t.Rows, p.Bytes+t.Bytes, p.Tasks+t.Tasks, t.Waiting
 	return p
 }
 

@@ -133,7 +133,7 @@ func (h *here) ready() error { return nil }
 func (h *here) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
 	p, stop := h.StartProgress(ctx)
 	defer stop()
-	req.Progress = func(now job.Progress) { ofJob(p, now) }
+	req.Progress = func(now job.Progress) { showProgress(p, now) }
 	return job.Convert(ctx, req)
 }
 
@@ -150,7 +150,7 @@ func (h *here) partitions(ctx context.Context, p *job.Partitions, names []string
 func (h *here) partition(ctx context.Context, p job.Partitions, name string) (*job.Outcome, error) {
 	progress, stop := h.StartProgress(ctx)
 	defer stop()
-	p.Progress = func(now job.Progress) { ofJob(progress, now) }
+	p.Progress = func(now job.Progress) { showProgress(progress, now) }
 	return p.Convert(ctx, name)
 }
 

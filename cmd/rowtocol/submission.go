@@ -78,7 +78,7 @@ func (s *submitCommand) showJob(j task.RemoteJob) {
 func (s *submitCommand) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
 	p, stop := s.StartProgress(ctx)
 	defer stop()
-	req.Progress = func(now job.Progress) { ofCluster(p, now) }
+	req.Progress = func(now job.Progress) { showProgress(p, now) }
 	out, err := job.Submit(ctx, req, s.cluster)
 	s.detached = errors.Is(err, task.ErrDetached)
 	return out, err
@@ -87,7 +87,7 @@ func (s *submitCommand) convert(ctx context.Context, req job.Request) (*job.Outc
 func (s *submitCommand) partitions(ctx context.Context, p *job.Partitions, names []string, each func(string, *job.Outcome, error)) {
 	progress, stop := s.StartProgress(ctx)
 	defer stop()
-	p.Progress = func(now job.Progress) { ofCluster(progress, now) }
+	p.Progress = func(now job.Progress) { showProgress(progress, now) }
 	p.Submit(ctx, names, s.cluster, func(name string, out *job.Outcome, err error) {
 		s.detached = s.detached || errors.Is(err, task.ErrDetached)
 		each(name, out, err)
@@ -107,7 +107,9 @@ func (s *submitCommand) follow(ctx context.Context) error {
 	s.LogStart("application", s.attach)
 	p, stop := s.StartProgress(ctx)
 	defer stop()
-	plans, err := s.cluster.Attach(ctx, s.attach, func(t task.Progress) { p.Set(t.Rows, t.Bytes, s.last.Bytes) })
+	plans, err := s.cluster.Attach(ctx, s.attach, func(t task.Progress) {
+		showProgress(p, job.Progress{Rows: t.Rows, Bytes: t.Bytes, TotalBytes: s.last.Bytes, Tasks: t.Tasks, TotalTasks: s.last.Tasks, Waiting: t.Waiting})
+	})
 	stop()
 	if err != nil {
 		return damageHelp(err, s.req.Output.OnDamage)

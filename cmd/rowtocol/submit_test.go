@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -199,16 +198,6 @@ func TestSubmitPartitionsInOrder(t *testing.T) {
 		if p.Partition != names[i] {
 			t.Errorf("partition %d is %s, want %s", i, p.Partition, names[i])
 		}
-	}
-}
-
-// TestSubmitProgress checks that progress of a cluster, which does not report the number of
-// finished tasks, shows no number of tasks.
-func TestSubmitProgress(t *testing.T) {
-	p := &cli.Progress{}
-	ofCluster(p, job.Progress{Bytes: 50, TotalBytes: 100, TotalTasks: 5})
-	if s := p.State(time.Now()); s.Done != 50 || s.Total != 100 || s.OfTasks != 0 {
-		t.Errorf("%+v", s)
 	}
 }
 

@@ -117,7 +117,7 @@ func (c *taskCommand) execute(ctx context.Context) error {
 	var converted int64
 	o := job.Options{Environment: c.environment(), Progress: func(s job.Progress) {
 		converted, s.TotalBytes = s.Bytes, total
-		ofJob(p, s)
+		showProgress(p, s)
 	}}
 	results, done, err := job.RunTasks(ctx, plan, o, numbers)
 	stop()

@@ -186,6 +186,7 @@ type ProgressState struct {
 	rows, bytes, Done int64
 	Total             int64
 	tasks, OfTasks    int64
+	waiting           string
 }
 
 // tell logs the present progress, and returns it.
@@ -199,6 +200,11 @@ func (j *journal) tell(now, began time.Time, last ProgressState) ProgressState {
 	s := p.State(now)
 	if s.moved = now; s.sameWork(&last) {
 		s.moved = cmp.Or(last.moved, began)
+	}
+	if s.waiting != "" {
+		s.moved = now // the time in a queue is no lack of progress
+		log.Info("waiting", "for", s.waiting, "tasks", s.OfTasks, "seconds", int64(now.Sub(began).Seconds()))
+		return s
 	}
 	attrs := []any{"rows", s.rows, "bytes_read", s.bytes}
 	if s.OfTasks > 0 {

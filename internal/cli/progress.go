@@ -134,10 +134,11 @@ type Progress struct {
 	start   time.Time
 	rows    int64
 	bytes   int64
-	done    int64 // work that is done, in the unit of total
-	total   int64 // all work; 0 if not known
-	tasks   int64 // tasks that are done
-	ofTasks int64 // number of tasks; 0 if the work has no tasks
+	done    int64  // work that is done, in the unit of total
+	total   int64  // all work; 0 if not known
+	tasks   int64  // tasks that are done
+	ofTasks int64  // number of tasks; 0 if the work has no tasks
+	waiting string // what the work waits for; empty if it goes on
 	// first is the time of the first report, and how much was done then.
 	first     time.Time
 	firstDone int64
@@ -189,11 +190,18 @@ func (p *Progress) SetTasks(done, total int) {
 	p.tasks, p.ofTasks = int64(done), int64(total)
 }
 
+// SetWaiting sets what the work waits for. It is empty if the work goes on.
+func (p *Progress) SetWaiting(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = what
+}
+
 // State returns the progress as of now.
 func (p *Progress) State(now time.Time) ProgressState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return ProgressState{at: now, rows: p.rows, bytes: p.bytes, Done: p.done, Total: p.total, tasks: p.tasks, OfTasks: p.ofTasks}
+	return ProgressState{at: now, rows: p.rows, bytes: p.bytes, Done: p.done, Total: p.total, tasks: p.tasks, OfTasks: p.ofTasks, waiting: p.waiting}
 }
 
 // left returns the time that the rest of the work takes at the speed so far, or 0 if the
@@ -228,6 +236,9 @@ func (p *Progress) text(now time.Time, columns int) string {
 	elapsed := now.Sub(p.start)
 	if elapsed <= 0 {
 		return ""
+	}
+	if p.waiting != "" {
+		return Shorten("waiting for "+Printable(p.waiting)+"  "+elapsed.Round(time.Second).String(), max(columns-1, 3))
 	}
 	line := Human(int64(float64(p.bytes)/elapsed.Seconds())) + "/s"
 	room := columns - 1

@@ -84,6 +84,10 @@ func TestProgressLines(t *testing.T) {
 		a.LogStart("dest", "out")
 		time.Sleep(time.Minute + time.Second) // for example, reading the inputs' headers
 		p, stop := a.StartProgress(t.Context())
+		p.SetTasks(0, 5)
+		p.SetWaiting("YARN")
+		time.Sleep(time.Minute)
+		p.SetWaiting("")
 		p.Set(0, 0, 6000)
 		time.Sleep(time.Minute)
 		p.Set(10, 1200, 6000)
@@ -101,23 +105,24 @@ func TestProgressLines(t *testing.T) {
 			testenv.Must(t, json.Unmarshal(line, &l))
 			lines = append(lines, l)
 		}
-		if len(lines) != 6 {
+		if len(lines) != 7 {
 			t.Fatalf("%v", lines)
 		}
 		for i, want := range []map[string]any{
-			1: {"rows": 0., "seconds": 60., "seconds_without_progress": 60.},
-			2: {"rows": 0., "seconds": 120., "seconds_without_progress": 120., "percent": 0.},
-			3: {"rows": 10., "bytes_read": 1200., "seconds": 180., "percent": 20., "tasks_done": 1., "tasks": 5., "bytes_per_second": 20., "seconds_left": 476.},
-			4: {"rows": 10., "seconds": 240., "bytes_per_second": 0., "seconds_without_progress": 60., "seconds_left": 716.},
+			1: {"msg": "progress", "rows": 0., "seconds": 60., "seconds_without_progress": 60.},
+			2: {"msg": "waiting", "for": "YARN", "tasks": 5., "seconds": 120., "seconds_without_progress": nil},
+			3: {"msg": "progress", "rows": 0., "seconds": 180., "seconds_without_progress": 60., "percent": 0.},
+			4: {"msg": "progress", "rows": 10., "bytes_read": 1200., "seconds": 240., "percent": 20., "tasks_done": 1., "tasks": 5., "bytes_per_second": 20., "seconds_left": 476.},
+			5: {"msg": "progress", "rows": 10., "seconds": 300., "bytes_per_second": 0., "seconds_without_progress": 60., "seconds_left": 716.},
 		} {
 			for name, v := range want {
-				if lines[i]["msg"] != "progress" || lines[i][name] != v {
+				if lines[i][name] != v {
 					t.Errorf("%s of the line %v, want %v", name, lines[i], v)
 				}
 			}
 		}
-		if lines[3]["seconds_without_progress"] != nil {
-			t.Errorf("%v", lines[3])
+		if lines[4]["seconds_without_progress"] != nil {
+			t.Errorf("%v", lines[4])
 		}
 	})
 }

@@ -68,6 +68,8 @@ type Progress struct {
 	Tasks int   // finished
 	// Spilled are the bytes written to the temporary directory for row groups.
 	Spilled int64
+	// Waiting says what tasks on other machines wait for; it is empty once they run.
+	Waiting string
 }
 
 // Runner runs tasks of one plan. Only one goroutine may use it at a time.
