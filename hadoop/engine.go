@@ -155,41 +155,76 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 }
 
 // Attach follows a job to its end, and returns the plans whose tasks the job ran. id is the ID
-// of an application or a job. When ctx ends, Attach kills the job.
+// of an application or a job. If the job succeeded and another run followed it, Attach only returns
+// the plans. When ctx ends, Attach kills the job.
 func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error) {
-	application := applicationID(id)
-	if application == "" {
-		return nil, failure.New(failure.Usage, "%s is not the ID of an application or a job, such as application_1700000000000_0001", id)
-	}
-	h, err := openHome(ctx, e.o.Resolve, e.o.Home)
+	h, r, key, err := e.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.client.status(ctx, application)
-	if errors.Is(err, errGone) {
-		return nil, failure.As(failure.Usage, err)
-	}
+	plans, err := h.readPlans(ctx, h.plansOf(key), key)
 	if err != nil {
 		return nil, err
-	}
-	key := keyOf(r.name)
-	if key == "" {
-		return nil, failure.New(failure.Usage, "%s is not a job of rowtocol, but %q", application, r.name)
-	}
-	plans, err := h.readPlans(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if plans == nil {
-		return nil, failure.New(failure.Usage, "%s does not exist: %s was already followed to its end, or belongs to another user; to continue its work, submit the same INPUT and DEST", h.Origin+h.jobDir(key), application)
 	}
 	j := &running{key: key, plans: plans, app: e.application(r)}
 	j.app.Found = true
-	var attached []task.Attached
-	for _, p := range plans.Plans {
-		attached = append(attached, task.Attached{Dest: p.Dest, PlanID: p.ID})
+	if plans == nil && j.app.State == succeeded {
+		ended, err := h.readPlans(ctx, h.endedOf(key), key)
+		if err != nil {
+			return nil, err
+		}
+		if ended != nil {
+			j.plans = ended
+			e.notify(j)
+			return ended.attached(), nil
+		}
 	}
-	return attached, e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, report: progress})
+	if plans == nil {
+		return nil, failure.New(failure.Usage, "%s does not exist: %s was already followed to its end, or belongs to another user; to continue its work, submit the same INPUT and DEST", h.Origin+h.jobDir(key), r.id)
+	}
+	return plans.attached(), e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, report: progress})
+}
+
+// Cancel kills the job with an ID, unless it has ended, and removes its files. The work of finished
+// tasks stays. The result has the state of a job that had ended before.
+func (e *Engine) Cancel(ctx context.Context, id string) (task.RemoteJob, error) {
+	h, r, key, err := e.find(ctx, id)
+	if err != nil {
+		return task.RemoteJob{}, err
+	}
+	j := &running{key: key, app: e.application(r)}
+	j.app.Found = true
+	//guard: keeps the files of a job that has ended, which may wait to be published
+	if r.ended() {
+		return j.app, nil
+	}
+	if err := e.client.kill(ctx, r.id); err != nil {
+		return j.app, err
+	}
+	e.removeFiles(ctx, h, j)
+	return j.app, nil
+}
+
+// find finds a job of rowtocol by the ID of its application or job.
+func (e *Engine) find(ctx context.Context, id string) (h *home, r *report, key string, err error) {
+	application := applicationID(id)
+	if application == "" {
+		return nil, nil, "", failure.New(failure.Usage, "%s is not the ID of an application or a job, such as application_1700000000000_0001", id)
+	}
+	if h, err = openHome(ctx, e.o.Resolve, e.o.Home); err != nil {
+		return nil, nil, "", err
+	}
+	r, err = e.client.status(ctx, application)
+	if errors.Is(err, errGone) {
+		err = failure.As(failure.Usage, err)
+	}
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if key = keyOf(r.name); key == "" {
+		return nil, nil, "", failure.New(failure.Usage, "%s is not a job of rowtocol, but %q", application, r.name)
+	}
+	return h, r, key, nil
 }
 
 // running is a job of this or an earlier run, from its preparation until it is finished.
@@ -265,7 +300,7 @@ func (e *Engine) findEarlier(ctx context.Context, h *home, batches []task.Batch)
 	var tags []string
 	removable := make(map[string]bool) // whether to remove a directory if no job with its key is known
 	for _, key := range slices.Sorted(maps.Keys(created)) {
-		plans, err := h.readPlans(ctx, key)
+		plans, err := h.readPlans(ctx, h.plansOf(key), key)
 		if err != nil {
 			return nil, err
 		}

@@ -443,6 +443,35 @@ func TestEarlierJob(t *testing.T) {
 	})
 }
 
+func (r *rig) home(t *testing.T) *home {
+	t.Helper()
+	h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
+	testenv.Must(t, err)
+	return h
+}
+
+func TestCancel(t *testing.T) {
+	const id = "application_1795425022941_0005"
+	r := newRig(t, func(o *Options) { o.Detach = true })
+	r.client.submit = replay(t, "killed", "Running job", errStays)
+	if err := r.run(t.Context()); err != task.ErrDetached {
+		t.Fatal(err)
+	}
+	// The job of a run that succeeded waits to be published.
+	r.client.reports[id] = []*report{r.report(id, rigKey, "FINISHED", succeeded, 100)}
+	if j, err := r.Cancel(t.Context(), id); err != nil || j.State != succeeded || len(r.client.killed) != 0 || len(r.jobDirs()) != 1 {
+		t.Errorf("a job that has ended: %+v, %v, killed %v, jobs left %v", j, err, r.client.killed, r.jobDirs())
+	}
+	r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 10)}
+	if j, err := r.Cancel(t.Context(), jobID(id)); err != nil || j.State != "" || j.ID != id || !slices.Equal(r.client.killed, []string{id}) || len(r.jobDirs()) != 0 {
+		t.Errorf("%+v, %v, killed %v, jobs left %v", j, err, r.client.killed, r.jobDirs())
+	}
+	r.client.reports[id] = []*report{{id: id, name: "word count", state: "RUNNING"}}
+	if _, err := r.Cancel(t.Context(), id); !errors.Is(err, failure.Usage) || len(r.client.killed) != 1 {
+		t.Errorf("another program's job: %v, killed %v", err, r.client.killed)
+	}
+}
+
 func TestDetachAndAttach(t *testing.T) {
 	const id = "application_1795425022941_0005"
 	synctest.Test(t, func(t *testing.T) {
@@ -473,6 +502,17 @@ func TestDetachAndAttach(t *testing.T) {
 		}
 		if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "was already followed to its end") {
 			t.Errorf("a job that was followed: got %v", err)
+		}
+		// The scheduler tries again after another run published the output.
+		r.client.reports[id] = []*report{r.report(id, rigKey, "FINISHED", succeeded, 100)}
+		if got, err := r.Attach(t.Context(), id, nil); err != nil || len(got) != 1 || got[0].PlanID != "00ff" {
+			t.Errorf("a job that succeeded and was followed: got %+v, %v", got, err)
+		}
+		time.Sleep(jobDirMaxAge + time.Hour)
+		_, err = r.findEarlier(t.Context(), r.home(t), []task.Batch{r.batch})
+		testenv.Must(t, err)
+		if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) {
+			t.Errorf("after a week: got %v", err)
 		}
 		r.client.reports["application_1_0009"] = []*report{{id: "application_1_0009", name: "word count", state: "RUNNING"}}
 		for id, words := range map[string]string{"application_1_0009": "not a job of rowtocol", "application_9_9999": "does not know it", "plan-1": "not the ID"} {

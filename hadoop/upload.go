@@ -24,16 +24,18 @@ import (
 )
 
 const (
-	homeName   = ".rowtocol" // name of the directory in the user's home directory
-	jobPrefix  = "job-"
-	tasksFile  = "tasks"
-	plansFile  = "plans.json"
-	carriers   = "carriers"
-	maxPlans   = 64 << 20 // bytes of plansFile
-	maxHash    = 32       // digits of the hash in the program's file name
-	uploads    = 16       // carriers that are written at the same time
-	privateDir = 0o700
-	privateExe = 0o500
+	homeName  = ".rowtocol" // name of the directory in the user's home directory
+	jobPrefix = "job-"
+	// endedPrefix begins the name of the document with the plans of a job that has ended.
+	endedPrefix = "ended-"
+	tasksFile   = "tasks"
+	plansFile   = "plans.json"
+	carriers    = "carriers"
+	maxPlans    = 64 << 20 // bytes of plansFile
+	maxHash     = 32       // digits of the hash in the program's file name
+	uploads     = 16       // carriers that are written at the same time
+	privateDir  = 0o700
+	privateExe  = 0o500
 )
 
 // home is the directory of the program and of jobs on the cluster. The directory belongs to the
@@ -225,6 +227,14 @@ func newJobPlans(key, run string, batches []task.Batch) *jobPlans {
 	return j
 }
 
+// attached returns the plans for the run that publishes their outputs.
+func (j *jobPlans) attached() (plans []task.Attached) {
+	for _, p := range j.Plans {
+		plans = append(plans, task.Attached{Dest: p.Dest, PlanID: p.ID})
+	}
+	return plans
+}
+
 // covers reports whether the job runs tasks of the plan of a batch, or of a plan that this plan
 // replaces.
 func (j *jobPlans) covers(b *task.Batch) bool {
@@ -267,10 +277,15 @@ func (h *home) makeJob(ctx context.Context, job Job, batches []task.Batch, l *la
 	})
 }
 
-// readPlans reads the plans of the job with a key. It returns nil if there is no valid
-// document.
-func (h *home) readPlans(ctx context.Context, key string) (*jobPlans, error) {
-	doc, err := h.Store.ReadFile(ctx, path.Join(h.jobDir(key), plansFile), maxPlans)
+// plansOf and endedOf return the path of the document with the plans of a job, before and after
+// its end.
+func (h *home) plansOf(key string) string { return path.Join(h.jobDir(key), plansFile) }
+func (h *home) endedOf(key string) string { return path.Join(h.Path, endedPrefix+key+".json") }
+
+// readPlans reads the plans of the job with a key from a document. It returns nil if there is no
+// valid document.
+func (h *home) readPlans(ctx context.Context, file, key string) (*jobPlans, error) {
+	doc, err := h.Store.ReadFile(ctx, file, maxPlans)
 	if store.Absent(err) {
 		return nil, nil
 	}
@@ -285,7 +300,7 @@ func (h *home) readPlans(ctx context.Context, key string) (*jobPlans, error) {
 }
 
 // jobs returns the time when each job's directory changed last, by key. It also removes old
-// temporary files of interrupted uploads.
+// temporary files of interrupted uploads, and old documents of jobs that have ended.
 func (h *home) jobs(ctx context.Context) (map[string]time.Time, error) {
 	infos, err := h.Store.List(ctx, h.Path)
 	if err != nil {
@@ -297,16 +312,18 @@ func (h *home) jobs(ctx context.Context) (map[string]time.Time, error) {
 		switch {
 		case ok && info.Dir:
 			jobs[key] = info.ModTime
-		case store.IsTemp(info.Name) && time.Since(info.ModTime) > jobDirMaxAge:
+		case (store.IsTemp(info.Name) || strings.HasPrefix(info.Name, endedPrefix)) && time.Since(info.ModTime) > jobDirMaxAge:
 			_ = h.Store.RemoveAll(ctx, info.Path) // if it fails, the next run tries again
 		}
 	}
 	return jobs, nil
 }
 
-// removeJob removes the directory of a job, even after ctx has ended.
+// removeJob removes the directory of a job, even after ctx has ended. The document with its plans
+// stays for a time, so that attaching to the job again finds that the output is published.
 func (h *home) removeJob(ctx context.Context, key string) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
+	_ = h.Store.Rename(clean, h.plansOf(key), h.endedOf(key)) // without it, attaching is refused
 	return h.Store.RemoveAll(clean, h.jobDir(key))
 }

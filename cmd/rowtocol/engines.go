@@ -21,6 +21,8 @@ type scheduler interface {
 	// Attach follows the job with this ID to its end, and returns the plans whose tasks the
 	// job ran.
 	Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error)
+	// Cancel kills the job with this ID. The result has the state of a job that had ended before.
+	Cancel(ctx context.Context, id string) (task.RemoteJob, error)
 	// Started reports whether the scheduler started this process to run a task with
 	// RunTask. exit returns the exit code for an error.
 	Started() bool

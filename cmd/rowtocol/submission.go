@@ -124,6 +124,27 @@ func (s *submitCommand) follow(ctx context.Context) error {
 	return s.publishAll(ctx, plans, o)
 }
 
+// cancelJob kills a job.
+func (s *submitCommand) cancelJob(ctx context.Context) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	s.LogStart("application", s.cancel)
+	j, err := s.cluster.Cancel(ctx, s.cancel)
+	if err != nil {
+		return err
+	}
+	s.Result = &onCluster{Application: j.ID, Job: j.Job, TrackingURL: j.URL, Cancelled: j.State == "", Counters: map[string]map[string]int64{}}
+	s.Watchers.DropFigures()
+	if j.State == "" {
+		s.Summary("%s is killed; the work of its finished tasks stays, and the same submit command goes on with it\n", j.ID)
+		return nil
+	}
+	s.Status = cli.StatusNothing
+	s.Summary("%s had already ended: %s\n", j.ID, j.State)
+	return nil
+}
+
 // publish publishes the output of a plan, and reports its inputs to watchers.
 func (s *submitCommand) publish(ctx context.Context, p task.Attached, o job.Options) (*job.Outcome, error) {
 	out, err := job.CommitStaged(ctx, p.Dest, p.PlanID, o)

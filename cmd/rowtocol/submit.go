@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/rowtocol/rowtocol/internal/cli"
@@ -41,6 +43,7 @@ type submitCommand struct {
 	convertCommand
 	options  task.RemoteOptions // the flags set them
 	attach   string
+	cancel   string
 	cluster  scheduler
 	last     task.RemoteJob // the last job
 	detached bool
@@ -62,6 +65,7 @@ func newSubmitCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	s.cluster.AddFlags(flags)
 	flags.BoolVar(&s.options.Detach, "detach", false, "start the job, print its ID and where to follow it, and end without publishing anything")
+	flags.StringVar(&s.cancel, "cancel", "", "kill the application or job with this `ID`; the work of finished tasks stays; give no INPUT and DEST")
 	flags.StringVar(&s.attach, "attach", "", "follow the application or job with this `ID`, and publish its output; give no INPUT and DEST")
 	// These two flags of all commands apply to the tasks here.
 	flags.Var(&s.Memory, "memory", "limit for the memory of each task; its container gets 48 MiB more, plus 256 MiB for Java")
@@ -80,32 +84,39 @@ func (s *submitCommand) execute(cmd *cobra.Command, args []string) error {
 		return cli.Usagef("--workers must be at least 1")
 	}
 	s.Workers, s.options.Restart = s.options.Workers, s.req.Restart
-	if s.Flags.Changed("attach") {
-		if err := s.checkAttach(args); err != nil {
-			return err
+	for _, way := range []struct {
+		flag, id string
+		do       func(context.Context) error
+	}{{"cancel", s.cancel, s.cancelJob}, {"attach", s.attach, s.follow}} {
+		if s.Flags.Changed(way.flag) {
+			if err := s.checkOfJob(way.flag, way.id, args); err != nil {
+				return err
+			}
+			return way.do(cmd.Context())
 		}
-		return s.follow(cmd.Context())
 	}
 	return s.convertCommand.execute(cmd, args)
 }
 
-// checkAttach refuses other flags on the command line with --attach. A job file may have
-// them, because other runs use it, too.
-func (s *submitCommand) checkAttach(args []string) error {
+// checkOfJob refuses other flags on the command line with --attach or --cancel. A job file may
+// have them, because other runs use it, too.
+func (s *submitCommand) checkOfJob(flag, id string, args []string) error {
 	for _, name := range []string{"input", "dest"} {
 		if s.OnCommandLine(name) {
-			return cli.Usagef("--attach knows inputs and destination from the job: leave out --%s", name)
+			return cli.Usagef("--%s knows inputs and destination from the job: leave out --%s", flag, name)
 		}
 	}
 	switch {
-	case s.attach == "": // such as an unset variable of a script
-		return cli.Usagef("--attach needs the ID of an application or a job")
+	case id == "": // such as an unset variable of a script
+		return cli.Usagef("--%s needs the ID of an application or a job", flag)
 	case len(args) > 0:
-		return cli.Usagef("--attach knows inputs and destination from the job: leave out the arguments")
+		return cli.Usagef("--%s knows inputs and destination from the job: leave out the arguments", flag)
 	case s.options.Detach:
-		return cli.Usagef("--attach follows a job, and --detach does not: leave out one of them")
+		return cli.Usagef("--%s is about a job that runs, and --detach starts one: leave out one of them", flag)
 	case s.dryRun:
-		return cli.Usagef("--attach follows a job that is there: leave out --dry-run")
+		return cli.Usagef("--%s is about a job that runs: leave out --dry-run", flag)
+	case s.attach != "" && s.cancel != "":
+		return cli.Usagef("--attach follows a job, and --cancel ends it: leave out one of them")
 	}
 	return nil
 }
@@ -117,8 +128,10 @@ type onCluster struct {
 	Job         string `json:"job"`
 	TrackingURL string `json:"tracking_url"`
 	// Detached is set if the job runs on, and its output is not published.
-	Detached bool                        `json:"detached"`
-	Counters map[string]map[string]int64 `json:"counters"` // counters by group and name
+	Detached bool `json:"detached"`
+	// Cancelled is set if --cancel killed the job.
+	Cancelled bool                        `json:"cancelled,omitempty"`
+	Counters  map[string]map[string]int64 `json:"counters"` // counters by group and name
 }
 
 // submitted is the result of submit in the final JSON object.

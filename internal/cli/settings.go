@@ -7,7 +7,7 @@ import "strings"
 func Settings() []string { return strings.Fields(settingNames) }
 
 const settingNames = `
-against allow-empty attach block-codec block-size bloom bloom-filter by bytes checksum
+against allow-empty attach block-codec block-size bloom bloom-filter by bytes cancel checksum
 codec column columns compression copies count dest detach dry-run encoding exit-nothing
 format holder html incremental index input invalid-utf8 json json-unions keep-replaced
 key keytab limit lineage log-format log-level many-files max-input-block max-lost-rows
