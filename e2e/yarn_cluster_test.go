@@ -183,7 +183,7 @@ func (y *yarn) wantClean(t *testing.T) {
 	}
 }
 
-// leftovers returns the files of jobs, except the program.
+// leftovers returns the files of jobs, except the program and the documents about ended jobs.
 func (y *yarn) leftovers(t *testing.T) (left []string) {
 	t.Helper()
 	all, err := y.Processes()
@@ -197,7 +197,7 @@ func (y *yarn) leftovers(t *testing.T) (left []string) {
 	for _, pattern := range []string{"/user/*/.rowtocol/*", "/tmp/hadoop-yarn/staging/*/.staging/*"} {
 		root := y.locate(t, y.URI()+"/")
 		for _, file := range glob(t.Context(), root, strings.TrimPrefix(pattern, "/")) {
-			if !strings.HasPrefix(path.Base(file), "rowtocol-") {
+			if name := path.Base(file); !strings.HasPrefix(name, "rowtocol-") && !strings.HasPrefix(name, "ended-") {
 				left = append(left, file)
 			}
 		}
@@ -279,6 +279,7 @@ type submitReport struct {
 		Job          string
 		TrackingURL  string `json:"tracking_url"`
 		Detached     bool
+		Cancelled    bool
 		Counters     map[string]map[string]int64
 	}
 }

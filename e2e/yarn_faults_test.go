@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // all returns the tests of a soak by name.
 func (y *yarn) all() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
-		"mixed": y.mixed, "detached": y.detached, "interrupted": y.interrupted,
+		"mixed": y.mixed, "detached": y.detached, "interrupted": y.interrupted, "cancelled": y.cancelled,
 		"killed child": func(t *testing.T) { y.childEnds(t, syscall.SIGKILL) },
 		"child ends":   func(t *testing.T) { y.childEnds(t, syscall.SIGTERM, parquetFiles.flagsFor("2MiB", "4MiB")...) },
 		"hung child":   y.hungChild, "killed Java": y.killedJava, "duplicate": y.duplicate, "killed master": y.killedMaster,
@@ -169,6 +170,45 @@ func (y *yarn) interrupted(t *testing.T) {
 			s.same(t, dest)
 		})
 	}
+}
+
+// cancelled ends a detached job by its ID. Meanwhile and afterwards status shows the job. The same
+// command then goes on, --attach publishes the output, and a second --attach finds it published.
+func (y *yarn) cancelled(t *testing.T) {
+	s := y.mail(t)
+	dest := y.dir(t) + "/out"
+	id := s.submit(t, dest, 0, "--detach").Result.Application
+	run(t, "status", dest).want(t, 0, "job "+id+" of run ")
+	if r := startSubmit(t, "submit", "--json", "--cancel", id).end(t, 0); !r.Result.Cancelled || r.Result.Application != id {
+		t.Errorf("%+v", r)
+	}
+	run(t, "status", dest).want(t, 0, "job "+id+" of run ", "KILLED")
+	if r := startSubmit(t, "submit", "--json", "--cancel", id, "--exit-nothing", "99").end(t, 99); r.Status != "nothing" {
+		t.Errorf("%+v", r)
+	}
+	next := s.submit(t, dest, 0, "--detach").Result.Application
+	if next == id {
+		t.Error("the killed job was followed")
+	}
+	startSubmit(t, "submit", "--json", "--attach", next).end(t, 0)
+	startSubmit(t, "submit", "--json", "--attach", next, "--exit-nothing", "99").end(t, 99)
+	s.same(t, dest)
+	y.wantClean(t)
+	y.wantLogs(t, next)
+}
+
+// wantLogs checks the command by which the documentation prints the logs of tasks.
+func (y *yarn) wantLogs(t *testing.T, id string) {
+	t.Helper()
+	var out []byte
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+		cmd := exec.Command(filepath.Join(y.Home(), "bin", "yarn"), "logs", "-applicationId", id, "-log_files", "rowtocol.log")
+		out, _ = cmd.CombinedOutput()
+		if bytes.Contains(out, []byte(`"msg":`)) && bytes.Contains(out, []byte(`"attempt":`)) {
+			return
+		}
+	}
+	t.Errorf("logs of %s:\n%s", id, out)
 }
 
 // detached starts a job and does not wait for it. --attach publishes it, or the same command

@@ -23,6 +23,7 @@ func TestYARN(t *testing.T) {
 	if !soak.Full() {
 		y := newYARN(t, hadooptest.Shared(t))
 		y.mixed(t)
+		y.cancelled(t)
 		y.wantSmall(t)
 		return
 	}

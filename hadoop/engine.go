@@ -61,6 +61,7 @@ func New(o Options) (*Engine, error) {
 	if o.OnJob == nil {
 		o.OnJob = func(task.RemoteJob) {}
 	}
+	o.TempDir = cmp.Or(o.TempDir, os.TempDir())
 	user, err := parseProperties(o.Properties)
 	if err != nil {
 		return nil, err
@@ -233,6 +234,7 @@ type running struct {
 	plans  *jobPlans
 	app    task.RemoteJob
 	reason []string // why the job failed, by line
+	file   *os.File // local file with the job's properties; nil if this run did not start the job
 }
 
 // tag returns the tag of the job with a key.
@@ -286,6 +288,38 @@ func (e *Engine) notify(j *running) {
 	app := j.app
 	app.Tasks, app.Bytes = j.plans.Tasks, j.plans.Bytes
 	e.o.OnJob(app)
+}
+
+// record leaves the ID of a job in the work of its plans, for status.
+func (e *Engine) record(ctx context.Context, j *running) {
+	for _, p := range j.plans.Plans {
+		at, err := input.Locate(e.o.Resolve, p.Dest)
+		if err == nil {
+			s := &task.Started{Run: e.o.Run, Job: j.app.ID, URL: cmp.Or(j.app.URL, e.proxyURL(j.app.ID)), At: time.Now().UTC().Truncate(time.Second)}
+			err = s.Write(ctx, at.Store, p.Dir)
+		}
+		if err != nil {
+			e.o.Log.Warn("cannot record the job for status", "directory", p.Dir, "reason", err.Error())
+		}
+	}
+}
+
+// Look returns the state of the job with an ID, in the words of the cluster, and how many percent of
+// it are done.
+func (e *Engine) Look(ctx context.Context, id string) (state string, percent int, err error) {
+	application := applicationID(id)
+	//guard: passes no option to Hadoop's client
+	if application == "" {
+		return "", 0, failure.New(failure.Foreign, "%s is not the ID of an application", id)
+	}
+	r, err := e.client.status(ctx, application)
+	if err != nil {
+		return "", 0, err
+	}
+	if r.ended() {
+		return r.final, r.percent, nil
+	}
+	return r.state, r.percent, nil
 }
 
 // findEarlier finds the jobs of earlier runs that still run tasks of some batches. It also

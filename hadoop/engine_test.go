@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path"
@@ -441,6 +442,31 @@ func TestEarlierJob(t *testing.T) {
 			t.Errorf("jobs left %v", got)
 		}
 	})
+}
+
+// A later run removes the file of a killed one, and not that of a run that lives.
+func TestJobFile(t *testing.T) {
+	r, killed := newRig(t, nil), newRig(t, nil)
+	living, dead := &running{}, filepath.Join(r.o.TempDir, "rowtocol-job-1.xml")
+	testenv.Must(t, os.WriteFile(dead, nil, 0o600))
+	killed.o.TempDir = r.o.TempDir
+	none := func(io.Writer) error { return nil }
+	testenv.Must(t, r.writeJobFile(living, none))
+	j := &running{}
+	testenv.Must(t, killed.writeJobFile(j, none))
+	for _, c := range []struct {
+		name string
+		is   bool
+	}{{dead, false}, {living.file.Name(), true}, {j.file.Name(), true}} {
+		if _, err := os.Stat(c.name); (err == nil) != c.is {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	j.removeFile()
+	living.removeFile()
+	if left, err := os.ReadDir(r.o.TempDir); len(left) != 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
+	}
 }
 
 func (r *rig) home(t *testing.T) *home {

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"os/exec"
 	"path"
 	"slices"
@@ -40,12 +40,10 @@ const (
 // start submits a job for batches and follows the job to its end. With Detach, it returns
 // task.ErrDetached once the job is started.
 func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jobProgress) error {
-	j, file, err := e.prepare(ctx, h, batches)
-	if file != "" {
-		defer func() { _ = os.Remove(file) }() // harmless if it stays: it has no secrets
-	}
+	j, err := e.prepare(ctx, h, batches)
+	defer j.removeFile()
 	if err == nil {
-		err = e.watch(ctx, j, file, m)
+		err = e.watch(ctx, j, m)
 	}
 	if ctx.Err() != nil {
 		e.kill(ctx, h, j)
@@ -61,8 +59,8 @@ func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jo
 	return e.finish(ctx, h, j, m)
 }
 
-// prepare uploads the files of a job, and writes the file of its properties.
-func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j *running, file string, err error) {
+// prepare uploads the files of a job, and writes the file with its properties.
+func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j *running, err error) {
 	e.jobs++
 	j = &running{key: e.o.Run}
 	if e.jobs > 1 {
@@ -72,17 +70,17 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 	servers := e.servers(h, batches)
 	//guard: starts no job whose tasks cannot reach their files
 	if err := checkTokens(e.o.Login, e.conf(), append(servers, h.Origin)); err != nil {
-		return j, "", err
+		return j, err
 	}
 	program, err := h.program(ctx, e.exe)
 	if err != nil {
-		return j, "", err
+		return j, err
 	}
 	dir := h.jobDir(j.key)
 	l := newLayout(batches, h.Origin+path.Join(dir, carriers))
 	job := Job{Program: e.o.Program, Run: e.o.Run, Memory: e.o.Memory, Workers: e.o.Workers, StoreRetry: e.taskPatience(), Replication: e.o.Replication}
 	if err := h.makeJob(ctx, job, batches, l, j.plans); err != nil {
-		return j, "", err
+		return j, err
 	}
 	r := &request{
 		name: jobName(j.key, batches[0].Plan.Dest), tag: tag(j.key), queue: e.o.Queue,
@@ -90,14 +88,10 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 		memory: containerMemory(e.o.Memory), workers: e.o.Workers,
 		layout: l, servers: servers,
 	}
-	f, err := os.CreateTemp(e.o.TempDir, "rowtocol-job-*.xml")
-	if err != nil {
-		return j, "", failure.As(failure.Storage, err)
-	}
-	err = errors.Join(writeProperties(f, r.properties(e.site, e.user)), f.Close())
+	err = e.writeJobFile(j, func(w io.Writer) error { return writeProperties(w, r.properties(e.site, e.user)) })
 	e.o.Log.Info("the job is prepared", "tasks", j.plans.Tasks, "bytes", j.plans.Bytes,
 		"not_local", len(l.carriers), "split_size", l.splitSize, "container_memory", r.memory)
-	return j, f.Name(), failure.As(failure.Storage, err)
+	return j, failure.As(failure.Storage, err)
 }
 
 // conf returns the configuration of the job: that of the site with the user's properties.
@@ -145,11 +139,11 @@ func (e *Engine) servers(h *home, batches []task.Batch) []string {
 // watch runs Hadoop's client until the job has ended. With Detach, it returns
 // task.ErrDetached once the job is started. If the client ends before the job, watch follows
 // the job without the client.
-func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgress) error {
+func (e *Engine) watch(ctx context.Context, j *running, m *jobProgress) error {
 	client, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines, ended := make(chan string), make(chan error, 1)
-	go func() { ended <- e.client.submit(client, file, func(text string) { lines <- text }) }()
+	go func() { ended <- e.client.submit(client, j.file.Name(), func(text string) { lines <- text }) }()
 	ticker := time.NewTicker(searchAfter)
 	defer ticker.Stop()
 	o, announced, told, s := &output{}, false, -1, &quiet{}
@@ -173,6 +167,7 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 		if o.running && !announced {
 			announced = true
 			e.notify(j)
+			e.record(ctx, j)
 			m.wait(e.waitingFor(j))
 			if e.o.Detach {
 				end(nil)
@@ -240,6 +235,7 @@ func (e *Engine) resolveJob(ctx context.Context, j *running, o *output, m *jobPr
 		if j.app = found; !e.o.Detach {
 			e.notify(j)
 		}
+		e.record(ctx, j)
 	case err == nil && j.app.State == succeeded || j.app.State == failed || j.app.State == killed:
 		return nil
 	default:

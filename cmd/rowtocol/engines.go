@@ -23,6 +23,9 @@ type scheduler interface {
 	Attach(ctx context.Context, id string, progress func(task.Progress)) ([]task.Attached, error)
 	// Cancel kills the job with this ID. The result has the state of a job that had ended before.
 	Cancel(ctx context.Context, id string) (task.RemoteJob, error)
+	// Look returns the state of the job with this ID, in the scheduler's words, and how many
+	// percent of it are done.
+	Look(ctx context.Context, id string) (state string, percent int, err error)
 	// Started reports whether the scheduler started this process to run a task with
 	// RunTask. exit returns the exit code for an error.
 	Started() bool

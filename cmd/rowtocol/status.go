@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/publish"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -123,6 +124,15 @@ type workOf struct {
 	publish.Work
 	OfTasks *int   `json:"tasks"` // number of tasks of the plan; null if unknown
 	OfInput *int64 `json:"input_bytes"`
+	Job     *jobOf `json:"job,omitempty"` // the last job that a run started for the tasks
+}
+
+// jobOf is a job of a scheduler, and its state.
+type jobOf struct {
+	*task.Started
+	State   string `json:"state"` // in the scheduler's words; empty if it is not known
+	Percent int    `json:"percent"`
+	Unknown string `json:"unknown,omitempty"` // why the state is not known
 }
 
 func (f *statusCommand) execute(ctx context.Context, dest string) error {
@@ -142,6 +152,7 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 		return err
 	}
 	r := newStatus(dest, s)
+	f.lookAtJobs(ctx, r)
 	f.Result = r
 	var failed error
 	if len(f.req.Inputs) > 0 {
@@ -151,6 +162,40 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 		f.printStatus(r)
 	}
 	return failed
+}
+
+// lookTime bounds the time for asking a scheduler about jobs.
+const lookTime = 30 * time.Second
+
+// lookAtJobs asks the scheduler for the states of the jobs of destinations.
+func (f *statusCommand) lookAtJobs(ctx context.Context, all ...*statusOf) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	looked := make(map[string]*jobOf) // one job may run the tasks of many partitions
+	for _, r := range all {
+		for i := range r.Unfinished {
+			w := &r.Unfinished[i]
+			if w.Started == nil {
+				continue
+			}
+			if looked[w.Started.Job] == nil {
+				looked[w.Started.Job] = f.lookAtJob(ctx, w.Started)
+			}
+			w.Job = looked[w.Started.Job]
+		}
+	}
+}
+
+func (f *statusCommand) lookAtJob(ctx context.Context, started *task.Started) *jobOf {
+	j, s := &jobOf{Started: started}, schedulers[0]()
+	err := s.Open(task.RemoteOptions{Resolve: f.Resolve, StoreRetry: lookTime / 2}, f.Stores)
+	if err == nil {
+		j.State, j.Percent, err = s.Look(ctx, started.Job)
+	}
+	if err != nil {
+		j.Unknown = err.Error()
+	}
+	return j
 }
 
 // foresee returns what a conversion into the destination would do.
@@ -191,6 +236,7 @@ func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Loca
 	if err != nil {
 		return err
 	}
+	f.lookAtJobs(ctx, r.Partitions...)
 	var worst worstOf
 	for _, p := range r.Partitions {
 		r.Totals.add(p.Totals)

@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/job/publish"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -54,6 +55,41 @@ func leaveKilledRun(t *testing.T, dir string, rows int) (holder string) {
 	err := errors.Join(os.Mkdir(filepath.Join(dir, "out/.rowtocol", holder), 0o700), os.WriteFile(dir+"/out/_lock", []byte(text), 0o600))
 	must(t, err)
 	return holder
+}
+
+// TestStatusOfJob shows the job that runs the tasks of unfinished work, in the words of Hadoop's
+// client.
+func TestStatusOfJob(t *testing.T) {
+	dir := t.TempDir()
+	leaveKilledRun(t, dir, 4000)
+	plans, err := filepath.Glob(dir + "/out/.rowtocol/plan-*")
+	must(t, err)
+	const id = "application_1795425022941_0003"
+	started := task.Started{Run: "c0ffee", Job: id, URL: "http://rm/proxy/" + id, At: time.Unix(1795425022, 0).UTC()}
+	must(t, started.Write(t.Context(), store.Local(), plans[0]))
+	env := clusterConf(t, dir)
+	rowtocol(t, dir, env, "status", "out").want(t, 0, "job "+id+" of run c0ffee, started 2026-11-23", "its state is not known: cannot find Hadoop's client", "http://rm/proxy/")
+	for _, name := range []string{"mapred", "yarn"} {
+		script := "#!/bin/sh\nprintf 'Application Report :\\n\\tApplication-Id : %s\\n\\tState : %s\\n\\tProgress : 40%%\\n\\tFinal-State : %s\\n' \"$3\" $STATE $FINAL\n"
+		write(t, dir+"/hadoop/bin/"+name, []byte(script))
+		must(t, os.Chmod(dir+"/hadoop/bin/"+name, 0o700))
+	}
+	for _, c := range []struct{ state, final, text string }{
+		{"RUNNING", "UNDEFINED", ": RUNNING, 40 %"},
+		{"ACCEPTED", "UNDEFINED", ": ACCEPTED, 40 %"},
+		{"KILLED", "KILLED", ": KILLED"},
+	} {
+		env := append(slices.Clone(env), "HADOOP_HOME="+dir+"/hadoop", "STATE="+c.state, "FINAL="+c.final)
+		rowtocol(t, dir, env, "status", "out").want(t, 0, "job "+id, c.text)
+		var s statusOf
+		rowtocol(t, dir, env, "status", "--json", "out").want(t, 0).object(t, &s)
+		if j := s.Unfinished[0].Job; j == nil || j.Job != id || !strings.HasPrefix(c.state, j.State) {
+			t.Errorf("%+v", j)
+		}
+	}
+	started.Job = "--help"
+	must(t, started.Write(t.Context(), store.Local(), plans[0]))
+	rowtocol(t, dir, append(env, "HADOOP_HOME="+dir+"/hadoop"), "status", "out").want(t, 0, "not the ID of an application")
 }
 
 func TestStatus(t *testing.T) {

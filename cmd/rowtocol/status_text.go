@@ -117,7 +117,27 @@ func (f *statusCommand) printWork(w *workOf, state string) {
 	if w.PlanID != "" {
 		f.Printf("  plan %s\n", w.PlanID)
 	}
+	if w.Job != nil {
+		f.printJob(w.Job)
+	}
 	f.Printf("  %s\n", state)
+}
+
+func (f *statusCommand) printJob(j *jobOf) {
+	f.Printf("  job %s of run %s, started %s: %s\n", j.Job, j.Run, timeText(j.At), j.stateText())
+	if j.URL != "" {
+		f.Printf("    %s\n", j.URL)
+	}
+}
+
+func (j *jobOf) stateText() string {
+	switch {
+	case j.Unknown != "":
+		return "its state is not known: " + j.Unknown
+	case j.Percent > 0 && j.Percent < 100:
+		return fmt.Sprintf("%s, %d %%", j.State, j.Percent)
+	}
+	return j.State
 }
 
 func (f *statusCommand) printOutputs(r *statusOf) {
@@ -238,6 +258,11 @@ func (r *statusOf) notes() string {
 	note(r.Lock != nil && !r.Lock.Dead, "locked")
 	note(r.Lock != nil && r.Lock.Dead, "locked by a dead holder")
 	note(len(r.Unfinished) > 0, "unfinished")
+	for _, w := range r.Unfinished {
+		if w.Job != nil {
+			note(true, fmt.Sprintf("job %s (%s)", w.Job.Job, w.Job.stateText()))
+		}
+	}
 	note(len(r.Debris) > 0, "leftovers")
 	note(len(r.Kept) > 0, "replaced outputs")
 	note(r.Damage != "", "damaged")

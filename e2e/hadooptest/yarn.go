@@ -84,6 +84,8 @@ func (c *Cluster) yarnSite() properties {
 		"yarn.nodemanager.container-monitor.interval-ms":           "500",
 		"yarn.nodemanager.aux-services":                            "mapreduce_shuffle", // also required by jobs that do not shuffle
 		"yarn.nodemanager.delete.debug-delay-sec":                  "0",
+		"yarn.log-aggregation-enable":                              "true",
+		"yarn.nodemanager.remote-app-log-dir":                      "/tmp/logs",
 		"yarn.nodemanager.disk-health-checker.enable":              "false", // the check fails on a nearly full disk
 		"yarn.application.classpath":                               c.ConfDir() + "," + strings.Join(c.kit.classPath(), ","),
 		"yarn.client.application-client-protocol.poll-interval-ms": "100",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -63,6 +64,8 @@ type Work struct {
 	Rows   int64          `json:"rows"`                 // rows of these tasks
 	Input  int64          `json:"input_bytes_done"`     // input bytes of these tasks
 	Output string         `json:"publishing,omitempty"` // ID of the pending output; empty if there is none
+	// Started is the last job that a run started for the tasks; nil if no run did.
+	Started *task.Started `json:"-"`
 }
 
 // Leftover is a file or directory in a destination that is not part of its output.

@@ -10,6 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -258,6 +259,9 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 	if err != nil {
 		return w, err
 	}
+	if w.Started, err = d.readStarted(ctx, infos); err != nil {
+		return w, err
+	}
 	results := make([]*manifest.TaskResult, len(infos))
 	err = parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) error {
 		number, ok := manifest.TaskNumber(infos[i].Name)
@@ -290,6 +294,21 @@ func (d *Destination) readWork(ctx context.Context, dir, planID string) (Work, e
 		}
 	}
 	return w, err
+}
+
+// readStarted reads the last document about a job in the directory of a plan's work.
+func (d *Destination) readStarted(ctx context.Context, infos []store.Info) (*task.Started, error) {
+	var last *store.Info
+	for i := range infos {
+		//guard: does not follow a link to a foreign document
+		if info := &infos[i]; task.IsStarted(info.Name) && !info.Link && (last == nil || info.ModTime.After(last.ModTime)) {
+			last = info
+		}
+	}
+	if last == nil {
+		return nil, nil
+	}
+	return task.ReadStarted(ctx, d.st, last.Path)
 }
 
 // measure adds the sizes and the number of a file or directory and of everything below it to l,
