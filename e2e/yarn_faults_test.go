@@ -178,11 +178,11 @@ func (y *yarn) cancelled(t *testing.T) {
 	s := y.mail(t)
 	dest := y.dir(t) + "/out"
 	id := s.submit(t, dest, 0, "--detach").Result.Application
-	run(t, "status", dest).want(t, 0, "job "+id+" of run ")
+	y.wantJob(t, dest, id, "")
 	if r := startSubmit(t, "submit", "--json", "--cancel", id).end(t, 0); !r.Result.Cancelled || r.Result.Application != id {
 		t.Errorf("%+v", r)
 	}
-	run(t, "status", dest).want(t, 0, "job "+id+" of run ", "KILLED")
+	y.wantJob(t, dest, id, "KILLED")
 	if r := startSubmit(t, "submit", "--json", "--cancel", id, "--exit-nothing", "99").end(t, 99); r.Status != "nothing" {
 		t.Errorf("%+v", r)
 	}
@@ -195,6 +195,15 @@ func (y *yarn) cancelled(t *testing.T) {
 	s.same(t, dest)
 	y.wantClean(t)
 	y.wantLogs(t, next)
+}
+
+// wantJob checks that status shows a job, in a state unless it is empty.
+func (y *yarn) wantJob(t *testing.T, dest, id, state string) {
+	t.Helper()
+	out := run(t, "status", dest).want(t, 0).stdout
+	if !strings.Contains(out, "job "+id+" of run ") || !strings.Contains(out, state) || strings.Contains(out, "not known") {
+		t.Errorf("status of the job %s, want %s:\n%s", id, state, out)
+	}
 }
 
 // wantLogs checks the command by which the documentation prints the logs of tasks.
