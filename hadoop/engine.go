@@ -234,6 +234,7 @@ type running struct {
 	plans  *jobPlans
 	app    task.RemoteJob
 	reason []string // why the job failed, by line
+	ended  bool     // the cluster reports that the application has ended, and not only the client
 	file   *os.File // local file with the job's properties; nil if this run did not start the job
 }
 

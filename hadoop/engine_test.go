@@ -362,6 +362,8 @@ func TestClientGone(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
+			staging := "/tmp/hadoop-yarn/staging/etl/.staging/" + jobID(id)
+			testenv.Must(t, mkdirs(t.Context(), r.st, staging))
 			r.client.submit = replay(t, "killed", tt.until, errors.New("signal: killed"))
 			if tt.last != nil {
 				tt.last.id, tt.last.name = id, jobName(rigKey, "x")
@@ -370,6 +372,9 @@ func TestClientGone(t *testing.T) {
 			err := r.run(t.Context())
 			if failure.KindOf(err) != tt.kind || err != nil && !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("%s: got %v, want %v with %q", name, err, tt.kind, tt.words)
+			}
+			if _, err := r.st.Stat(t.Context(), staging); tt.last != nil && err == nil {
+				t.Errorf("%s: Hadoop's files of the job are left", name)
 			}
 			if tt.last != nil && (len(r.jobDirs()) != 0 || !slices.ContainsFunc(r.progress, func(p task.Progress) bool { return p.Bytes == 2<<20 })) {
 				t.Errorf("%s: jobs left %v, progress %v", name, r.jobDirs(), r.progress)

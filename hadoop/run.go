@@ -287,7 +287,7 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 		switch {
 		case err == nil:
 			answered = time.Now()
-			j.app.State, j.reason = e.application(r).State, r.why
+			j.app.State, j.reason, j.ended = e.application(r).State, r.why, r.ended()
 			if j.app.URL == "" {
 				j.app.URL = r.url
 			}
@@ -344,7 +344,8 @@ func (e *Engine) removeFiles(ctx context.Context, h *home, j *running) {
 		e.o.Log.Warn("cannot remove the job's directory; a rerun removes it", "directory", h.Origin+h.jobDir(j.key), "reason", err.Error())
 	}
 	dir := e.stagingDir(h, j.app.Job)
-	if dir == "" || j.app.State == succeeded {
+	// Until the application has ended, the master of a job that succeeded needs these files.
+	if dir == "" || j.app.State == succeeded && !j.ended {
 		return
 	}
 	clean, cancel := store.Cleanup(ctx)

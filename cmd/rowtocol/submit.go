@@ -25,7 +25,7 @@ that run is still running, submit follows it. Then it starts a job for the tasks
 that are left. A signal, or the end of --max-runtime, kills the job. With
 --detach, submit starts the job and ends with 0, and the job continues. To
 publish the output, run "submit --attach ID" or the same command again: it
-follows the job to its end.`
+follows the job to its end. "submit --cancel ID" kills the job.`
 
 const submitExample = `  # convert a directory on HDFS, on the nodes that hold its files if possible
   rowtocol submit hdfs:///data/mail hdfs:///data/mail.columns
