@@ -75,7 +75,11 @@ func Start(r *report.Run, named []string) *Event {
 	}
 	if r.Dest != "" {
 		e.Job.Name += " " + absolute(r.Dest)
-		e.Outputs = append(e.Outputs, datasetOf(absolute(cmp.Or(r.ResolvedDest, r.Dest))))
+		out := datasetOf(absolute(cmp.Or(r.ResolvedDest, r.Dest)))
+		if r.Table != "" {
+			out = dataset{Namespace: r.Catalog, Name: r.Table}
+		}
+		e.Outputs = append(e.Outputs, out)
 	}
 	return e
 }
@@ -107,7 +111,9 @@ func End(r *report.Run, named []string, failure string) *Event {
 	if !r.Succeeded() && r.OutputID == "" {
 		return e
 	}
-	addStatistics(e.Inputs, r.Inputs)
+	if r.Table == "" { // a table reads no rows
+		addStatistics(e.Inputs, r.Inputs)
+	}
 	if len(e.Outputs) > 0 {
 		out := &e.Outputs[0]
 		out.OutputFacets = map[string]facets{"outputStatistics": facet("1-0-2", "OutputStatisticsOutputDatasetFacet", facets{

@@ -266,3 +266,16 @@ func TestEndDetached(t *testing.T) {
 		t.Errorf("the event lacks the output that was committed before: %v", v)
 	}
 }
+
+// TestTable checks that the output of a run that changes a table is the table.
+func TestTable(t *testing.T) {
+	r := newRun("done")
+	r.Command, r.Catalog, r.Table = "sync", "http://catalog:8181", "mail.messages"
+	e := End(r, []string{"/data/mail.parquet"}, "")
+	if len(e.Outputs) != 1 || e.Outputs[0].Namespace != r.Catalog || e.Outputs[0].Name != r.Table || e.Outputs[0].OutputFacets == nil {
+		t.Errorf("outputs %+v", e.Outputs)
+	}
+	if len(e.Inputs) != 1 || e.Inputs[0].Name != "/data/mail.parquet" || e.Inputs[0].InputFacets != nil {
+		t.Errorf("inputs %+v", e.Inputs)
+	}
+}

@@ -14,6 +14,8 @@ type Run struct {
 	Version      string // version of the program
 	Dest         string // destination; for verify, its argument
 	ResolvedDest string // Dest with its authority, if Dest leaves that to the configuration; else empty
+	Catalog      string // location of the catalog of Table
+	Table        string // name of the table that the run changes, if it does not make Dest; else empty
 	Began        time.Time
 	Ended        time.Time // zero until the run has ended
 	Exit         int
