@@ -54,6 +54,7 @@ func newCommitCommand(a *app) *cobra.Command {
 
 func (c *commitCommand) execute(ctx context.Context) (err error) {
 	c.options.Environment = c.environment()
+	c.keepForTable(&c.options.Destination)
 	if c.options.Destination.Moved, err = c.moves(c.moved); err != nil {
 		return err
 	}

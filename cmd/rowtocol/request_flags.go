@@ -189,6 +189,12 @@ func (f *requestFlags) request(ctx context.Context) (r job.Request, err error) {
 	if o.Copies == takeCopies {
 		o.Copies = ""
 	}
+	if f.HasTable() {
+		if err := f.chooseTableTimes(); err != nil {
+			return r, err
+		}
+	}
+	f.keepForTable(&r.Destination)
 	if o.FormatOptions, err = f.formatOptions(); err != nil {
 		return r, err
 	}

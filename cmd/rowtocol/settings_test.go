@@ -11,10 +11,12 @@ import (
 	"github.com/rowtocol/rowtocol/internal/cli"
 )
 
-// TestSettings checks that the environment and a job file may set all flags of the program, and
-// nothing else.
+// TestSettings checks that the environment and a job file may set all flags of the program and
+// those of tables, and nothing else.
 func TestSettings(t *testing.T) {
-	if got, want := cli.Settings(), settingsOf(rowtocolProgram.Root()); !slices.Equal(got, want) {
+	want := append(settingsOf(rowtocolProgram.Root()), cli.TableFlags()...)
+	slices.Sort(want)
+	if got := cli.Settings(); !slices.Equal(got, want) {
 		t.Errorf("the settings are %q, want %q", got, want)
 	}
 }

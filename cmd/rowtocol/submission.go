@@ -116,6 +116,7 @@ func (s *submitCommand) follow(ctx context.Context) error {
 	}
 	o := job.Options{Environment: s.environment()}
 	o.Destination.Moved, o.Destination.KeepReplaced = moves, s.req.Destination.KeepReplaced
+	s.keepForTable(&o.Destination)
 	if len(plans) == 1 {
 		outcome, err := s.publish(ctx, plans[0], o)
 		s.Run.Dest = store.Showable(plans[0].Dest)

@@ -42,9 +42,10 @@ type App struct {
 	args       []string
 	Flags      *pflag.FlagSet     // flags of the command that ran
 	origins    map[string]setting // origins of values that are not from the command line
-	Command    string             // name of the command that ran
-	RowsOut    bool               // the command prints rows on standard output
-	Result     any                // the command's part of the final JSON object
+	hasTable   bool
+	Command    string // name of the command that ran
+	RowsOut    bool   // the command prints rows on standard output
+	Result     any    // the command's part of the final JSON object
 	Run        *report.Run
 	finishing  sync.Mutex // locked, to the end of the program, by the goroutine that reports the outcome
 	stoppable  *stoppable

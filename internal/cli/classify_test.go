@@ -72,6 +72,8 @@ func TestReadConfig(t *testing.T) {
 		{"empty", "", ""},
 		{"comments", "# nothing\n", ""},
 		{"all forms", "codec: [snappy, a=null]\nmeta: {k: v}\nstrict: true\nmemory: 64MiB\n", ""},
+		{"a table", "table: {name: ns.t, properties: {scope: all}}\n", ""},
+		{"a table of two keys", "table:\n  name: a.b\n  name: a.c\n", "table.name is given twice"},
 		{"twice", "strict: true\nstrict: false\n", "given twice"},
 		{"no value", "codec:\n", "has no value"},
 		{"list at the top", "- a\n", "mapping"},
@@ -88,6 +90,9 @@ func TestReadConfig(t *testing.T) {
 		got, err := readConfig(t.Context(), name)
 		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
+		}
+		if c.name == "a table" && (fmt.Sprint(got["table.name"].values) != "[ns.t]" || fmt.Sprint(got["table.properties"].values) != "[scope=all]") {
+			t.Errorf("%s: %v", c.name, got)
 		}
 		if c.name == "all forms" && (fmt.Sprint(got["codec"].values) != "[snappy a=null]" || got["meta"].values[0] != "k=v") {
 			t.Errorf("%s: %v", c.name, got)

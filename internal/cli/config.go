@@ -43,13 +43,17 @@ func (a *App) configure(cmd *cobra.Command) error {
 	if err := checkNames(environment(), a.configFile, file); err != nil {
 		return AsUsage(err)
 	}
+	a.hasTable = os.Getenv(envName("table")) != ""
+	for key := range file {
+		a.hasTable = a.hasTable || strings.HasPrefix(key, tableSection)
+	}
 	a.origins = map[string]setting{}
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if failed != nil || f.Changed || !Configurable(f) {
 			return
 		}
-		s, ok := file[f.Name]
+		s, ok := file[keyOf(f.Name)]
 		if env := os.Getenv(envName(f.Name)); env != "" {
 			s, ok = setting{name: envName(f.Name), values: splitEnv(f, env)}, true
 		}
@@ -181,7 +185,7 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, values []string) error {
 const maxJobFile = 1 << 20
 
 // readConfig reads a job file. It is a YAML mapping from flag names to a value, a
-// list, or (for flags of the form KEY=VALUE) a mapping. The file is on the local
+// list, or (for flags of the form KEY=VALUE) a mapping. The section table has the flags of tables. The file is on the local
 // disk, because its settings say how to reach other storage.
 func readConfig(ctx context.Context, name string) (map[string]setting, error) {
 	text, err := ReadDocument(ctx, "--config", name, store.Location{Store: store.Local(), Path: name}, maxJobFile)
@@ -209,18 +213,33 @@ func readConfig(ctx context.Context, name string) (map[string]setting, error) {
 		return nil, fmt.Errorf("%s:%d: a job file is a mapping of flag names to values", name, top.Line)
 	}
 	settings := map[string]setting{}
-	for i := 0; i+1 < len(top.Content); i += 2 {
-		key, value := top.Content[i], top.Content[i+1]
-		if _, twice := settings[key.Value]; twice {
-			return nil, fmt.Errorf("%s:%d: %s is given twice", name, key.Line, key.Value)
+	if err := addSettings(settings, name, "", top); err != nil {
+		return nil, err
+	}
+	return settings, nil
+}
+
+// addSettings adds the keys of a mapping, and those of the section tableSection. before begins the
+// names of the keys.
+func addSettings(settings map[string]setting, file, before string, mapping *yaml.Node) error {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		name, line, value := before+mapping.Content[i].Value, mapping.Content[i].Line, mapping.Content[i+1]
+		if _, twice := settings[name]; twice {
+			return fmt.Errorf("%s:%d: %s is given twice", file, line, name)
+		}
+		if name+"." == tableSection && value.Kind == yaml.MappingNode {
+			if err := addSettings(settings, file, tableSection, value); err != nil {
+				return err
+			}
+			continue
 		}
 		values, err := scalars(value)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %s: %w", name, value.Line, key.Value, err)
+			return fmt.Errorf("%s:%d: %s: %w", file, value.Line, name, err)
 		}
-		settings[key.Value] = setting{name: fmt.Sprintf("%s:%d: %s", name, key.Line, key.Value), line: key.Line, values: values}
+		settings[name] = setting{name: fmt.Sprintf("%s:%d: %s", file, line, name), line: line, values: values}
 	}
-	return settings, nil
+	return nil
 }
 
 func scalars(n *yaml.Node) ([]string, error) {
@@ -253,9 +272,13 @@ func scalars(n *yaml.Node) ([]string, error) {
 
 // checkKeys refuses keys that are not flags of any command.
 func checkKeys(flags []string, name string, file map[string]setting) error {
+	keys := make([]string, len(flags))
+	for i, f := range flags {
+		keys[i] = keyOf(f)
+	}
 	for _, key := range slices.Sorted(maps.Keys(file)) {
-		if !slices.Contains(flags, key) {
-			return fmt.Errorf("%s:%d: %q is not a flag of rowtocol%s", name, file[key].line, key, DidYouMean(key, "", flags))
+		if !slices.Contains(keys, key) {
+			return fmt.Errorf("%s:%d: %q is not a flag of rowtocol%s", name, file[key].line, key, DidYouMean(key, "", keys))
 		}
 	}
 	return nil
