@@ -72,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	}
 	c, err := catalog.Load(ctx, o.Name, p)
 	if err != nil {
-		return nil, Judge(fmt.Errorf("catalog %s: %w", o.URI, err))
+		return nil, Judge(fmt.Errorf("catalog %s: %w", store.Showable(o.URI), err))
 	}
 	return &Catalog{c, o.Kind, warehouse}, nil
 }

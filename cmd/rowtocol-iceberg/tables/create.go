@@ -53,6 +53,7 @@ func (s *syncer) create(ctx context.Context, src *source.Source) (*table.Table, 
 		return nil, failure.As(failure.Storage, catalogs.Judge(fmt.Errorf("create table %s: %w", s.Table, err)))
 	}
 	s.result.Created = true
+	s.Log.Info("table created", "location", t.Location())
 	return t, nil
 }
 

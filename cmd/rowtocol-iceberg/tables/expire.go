@@ -173,5 +173,6 @@ func (s *syncer) removeSnapshots(ctx context.Context, t *table.Table, expired []
 		return nil
 	}
 	s.result.Expired, s.committed = len(expired), true
+	s.Log.Info("snapshots removed", "snapshots", len(expired))
 	return nil
 }

@@ -50,6 +50,9 @@ func (s *syncer) sweep(ctx context.Context) error {
 		}
 		s.result.Swept++
 	}
+	if s.result.Swept > 0 {
+		s.Log.Info("metadata removed", "files", s.result.Swept)
+	}
 	return nil
 }
 

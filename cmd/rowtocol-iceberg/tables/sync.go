@@ -75,9 +75,9 @@ type Result struct {
 	Created bool
 	// Snapshot is the ID of the current snapshot; 0 if there is none.
 	Snapshot int64
-	// Outputs, Files and Rows are what the table holds.
+	// Outputs, Files, Rows and Bytes are what the table holds.
 	Outputs, Files int
-	Rows           int64
+	Rows, Bytes    int64
 	// Added and Removed are numbers of files, without those of a commit whose answer was lost.
 	Added, Removed int
 	// Schema are the changes of the schema, in words.
@@ -221,9 +221,10 @@ func (s *syncer) try(ctx context.Context) error {
 }
 
 func (s *syncer) account(src *source.Source) {
-	s.result.Outputs, s.result.Files, s.result.Rows = len(src.Outputs), len(src.Files), 0
+	r := &s.result
+	r.Outputs, r.Files, r.Rows, r.Bytes = len(src.Outputs), len(src.Files), 0, 0
 	for i := range src.Files {
-		s.result.Rows += src.Files[i].Rows
+		r.Rows, r.Bytes = r.Rows+src.Files[i].Rows, r.Bytes+src.Files[i].Bytes
 	}
 }
 

@@ -169,6 +169,7 @@ func (u *update) commit(ctx context.Context) error {
 	if current := meta.CurrentSnapshot(); current != nil {
 		r.Snapshot = current.SnapshotID
 	}
+	u.s.Log.Info("committed", "snapshot", r.Snapshot, "added", len(u.add.files), "removed", len(u.remove), "schema", describe(u.changes))
 	return nil
 }
 
