@@ -131,6 +131,10 @@ func TestSyncRefuses(t *testing.T) {
 		{1, []string{"sync", "--config", "job.yaml", "--catalog-property", "token=hidden"}, []string{"token is a secret"}},
 		{1, []string{"sync", "--config", "job.yaml", "--catalog-property", "hidden"}, []string{"write KEY=VALUE"}},
 		{3, []string{"sync", "--config", "job.yaml", "none"}, []string{"none"}},
+		{1, []string{"sync", "out", "--catalog", "rest", "--table", "t.rows"}, []string{"needs a URI"}},
+		{1, []string{"sync", "out", "--catalog", "hive", "--table", "t.rows", "--warehouse", "tables"}, []string{"needs a URI"}},
+		{1, []string{"sync", "out", "--catalog", "sql", "--table", "t.rows", "--uri", "sqlite:///c.db"}, []string{"needs a warehouse"}},
+		{1, []string{"sync", "out", "--catalog", "hadoop", "--table", "t.rows", "--warehouse", "s3://bucket/tables"}, []string{"s3"}},
 		{4, rest, []string{"127.0.0.1:1"}},
 		{9, []string{"sync", "--config", "job.yaml", "copy"}, []string{"table t.rows holds", "not file://"}},
 	} {

@@ -1,6 +1,7 @@
 package catalogs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	_ "github.com/apache/iceberg-go/catalog/hive"   // a catalog registers itself
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/catalog/sql"
+	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	_ "modernc.org/sqlite" // the driver of the sql catalog
 
@@ -64,17 +66,28 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		// store.Rename never replaces, and HDFS renames in one step.
 		p["allow-unsafe-commits"] = "true"
 	}
-	if err == nil && warehouse == "" && o.Kind != "rest" && o.Kind != "glue" {
-		err = failure.New(failure.Usage, "a catalog of the kind %s needs a warehouse", o.Kind)
+	if err == nil {
+		err = o.check(warehouse)
 	}
 	if err != nil {
 		return nil, err
 	}
 	c, err := catalog.Load(ctx, o.Name, p)
 	if err != nil {
-		return nil, Judge(fmt.Errorf("catalog %s: %w", store.Showable(o.URI), err))
+		return nil, Judge(fmt.Errorf("catalog %s: %w", store.Showable(cmp.Or(o.URI, o.Warehouse, o.Kind)), err))
 	}
 	return &Catalog{c, o.Kind, warehouse}, nil
+}
+
+// check refuses options that lack a place.
+func (o *Options) check(warehouse string) error {
+	switch {
+	case warehouse == "" && o.Kind != "rest" && o.Kind != "glue":
+		return failure.New(failure.Usage, "a catalog of the kind %s needs a warehouse", o.Kind)
+	case o.URI == "" && (o.Kind == "rest" || o.Kind == "hive"):
+		return failure.New(failure.Usage, "a catalog of the kind %s needs a URI", o.Kind)
+	}
+	return nil
 }
 
 // warehouse returns the location of the warehouse, with a scheme, or the name by which a server
@@ -146,6 +159,7 @@ func (c *Catalog) EnsureNamespace(ctx context.Context, name table.Identifier) er
 var final = []struct{ err, kind error }{
 	{catalog.ErrInvalidIdentifier, failure.Usage},
 	{catalog.ErrCatalogNotFound, failure.Usage},
+	{iceio.ErrIOSchemeNotFound, failure.Usage},
 	{rest.ErrOAuthError, failure.Refused},
 	{rest.ErrForbidden, failure.Refused},
 	{rest.ErrUnauthorized, failure.Refused},
