@@ -41,6 +41,8 @@ func TestWatchersOutside(t *testing.T) {
 		{"--metrics-file", "grown/m.prom", "is a destination"},
 		{"--metrics-file", "tree/m.prom", "is a destination"},
 		{"--metrics-file", "new/dt=1/m.prom", "in the destination"},
+		{"--metrics-file", "out", "is a destination"},
+		{"--metrics-file", "new/", "in the destination"},
 	} {
 		rowtocol(t, dir, nil, "convert", c.flag, c.name, "in", "new").want(t, 1, c.flag, c.text)
 		if c.text != "in the destination" {

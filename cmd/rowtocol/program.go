@@ -62,6 +62,6 @@ func flagTitles() []cli.FlagGroup {
 		{Title: "Output", Names: slices.AppendSeq([]string{"format", "row-group-size", "block-size"}, maps.Keys(choices()))},
 		{Title: "Reruns and data that grows", Names: []string{"incremental", "partitioned", "reprocess", "overwrite", "keep-replaced", "restart"}},
 		{Title: "The cluster", Names: []string{"queue", "property", "memory", "workers", "detach", "attach"}},
-		{Title: "Schedulers and monitoring", Names: []string{"exit-nothing", "max-runtime", "metrics-file", "push-gateway", "lineage"}},
+		{Title: "Schedulers and monitoring", Names: []string{"exit-nothing", "max-runtime", "job-name", "metrics-file", "push-gateway", "lineage"}},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,7 +104,7 @@ func TestReportsAgree(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_ = os.Remove(dir + "/runs.jsonl")
-			args := append([]string{"convert", "--json", "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}, tt.args...)
+			args := append([]string{"convert", "--json", "--job-name", "nightly", "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}, tt.args...)
 			o := rowtocol(t, dir, nil, args...).want(t, tt.code)
 			var c converted
 			frame := o.object(t, &c)
@@ -136,7 +137,7 @@ func TestReportsOfAFailure(t *testing.T) {
 	damaged := writePairs(t, dir, "parts/k=2/a.avro", 0, 30)
 	copy(damaged[len(damaged)-16:], "damaged sync mark")
 	write(t, dir+"/parts/k=2/a.avro", damaged)
-	watched := []string{"--json", "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}
+	watched := []string{"--json", "--job-name", "nightly", "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}
 	incremental := []string{"convert", "--incremental", "--workers", "1", "--block-size", "4KiB", "--row-group-size", "64KiB", "all", "out"}
 	stopped := command(t, incremental...)
 	stopped.Dir = dir
@@ -188,7 +189,7 @@ func checkMetrics(t *testing.T, m map[string]float64, want figures, code int, ok
 	if fresh := m["last_success_timestamp_seconds"] == m["run_end_timestamp_seconds"]; fresh != ok || m["last_success_timestamp_seconds"] == 0 {
 		t.Errorf("the last success is %v, the end of the run %v", m["last_success_timestamp_seconds"], m["run_end_timestamp_seconds"])
 	}
-	if m["run_peak_memory_bytes"] < 1<<20 || m["run_duration_seconds"] <= 0 || m["build_info"] != 1 {
+	if m["run_peak_memory_bytes"] < 1<<20 || m["run_duration_seconds"] <= 0 || m["run_info"] != 1 {
 		t.Errorf("%v", m)
 	}
 }
@@ -267,6 +268,38 @@ func TestWatchedSteps(t *testing.T) {
 	if len(end.Inputs) != 1 || end.Inputs[0].Name != dir+"/in" || end.Inputs[0].InputFacets.InputStatistics.FileCount != 1 || end.Outputs[0].OutputFacets.OutputStatistics.RowCount != 1000 {
 		t.Errorf("%+v", end)
 	}
+}
+
+// TestJobName gives two jobs one directory for metrics: the second has nothing to do, and does
+// not hide the failure of the first. The metrics have the names of the jobs, and so has the
+// lineage.
+func TestJobName(t *testing.T) {
+	dir := t.TempDir()
+	writePairs(t, dir, "in/a.avro", 0, 10)
+	must(t, os.Mkdir(dir+"/metrics", 0o700))
+	env := []string{"ROWTOCOL_METRICS_FILE=metrics", "ROWTOCOL_LINEAGE=runs.jsonl"}
+	rowtocol(t, dir, env, "convert", "in", "done").want(t, 0)
+	rowtocol(t, dir, env, "convert", "--job-name", "daily", "none", "day=2").want(t, 3)
+	rowtocol(t, dir, env, "convert", "--job-name", "late", "in", "done").want(t, 0)
+	failed, done := metricsIn(t, dir+"/metrics/rowtocol-daily.prom"), metricsIn(t, dir+"/metrics/rowtocol-late.prom")
+	if at, is := failed["last_success_timestamp_seconds"]; !is || at != 0 || failed["run_exit_code"] != 3 || done["run_success"] != 1 {
+		t.Errorf("%v, %v", failed, done)
+	}
+	text := string(read(t, dir+"/metrics/rowtocol-daily.prom"))
+	if !strings.Contains(text, `rowtocol_run_success{job_name="daily"} 0`) || !strings.Contains(text, `rowtocol_run_info{job_name="daily",dest="day=2",command="convert"`) {
+		t.Errorf("%s", text)
+	}
+	if m := metricsIn(t, dir+"/metrics/rowtocol-done.prom"); m["run_success"] != 1 {
+		t.Errorf("%v", m)
+	}
+	var names []string
+	for _, e := range eventsIn(t, dir+"/runs.jsonl") {
+		names = append(names, e.Job.Name)
+	}
+	if want := "convert " + dir + "/done"; !slices.Equal(names, []string{want, want, "daily", "daily", "late", "late"}) {
+		t.Errorf("%q", names)
+	}
+	rowtocol(t, dir, env, "convert", "--job-name", "other", "--metrics-file", "metrics/rowtocol-late.prom", "in", "done").want(t, 0, `job \"late\"`, "a file of its own")
 }
 
 // TestWatchedPlaces checks that datasets on the default file system have its authority.
@@ -368,7 +401,7 @@ func TestPushGateway(t *testing.T) {
 	env := []string{"ROWTOCOL_PUSH_GATEWAY=" + server.URL}
 	rowtocol(t, dir, env, "convert", "in", "out").want(t, 0)
 	rowtocol(t, dir, env, "convert", "--codec", "bzip2", "in", "out").want(t, 9)
-	if len(gateway.gauges) != 2 || gateway.path != "POST /metrics/job/rowtocol/command/convert/dest@base64/b3V0" {
+	if len(gateway.gauges) != 2 || gateway.path != "POST /metrics/job/rowtocol/job_name@base64/b3V0" {
 		t.Fatalf("%s %v", gateway.path, gateway.gauges)
 	}
 	first, second := gateway.gauges[0], gateway.gauges[1]

@@ -15,7 +15,7 @@ func newRun() *report.Run {
 
 // endRun closes the account of the run.
 func (a *App) endRun(code int, status string) {
-	a.Run.Command, a.Run.Exit, a.Run.Status = a.Command, code, status
+	a.Run.Command, a.Run.JobName, a.Run.Exit, a.Run.Status = a.Command, a.Watchers.JobName, code, status
 	a.Run.Ended, a.Run.PeakMemory = time.Now().UTC(), budget.PeakResident()
 	a.Figures = figuresOf(a.Run)
 }

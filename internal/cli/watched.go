@@ -17,6 +17,7 @@ import (
 // Watchers reports a run to other places than the log. A failure to report is a warning, and
 // never changes the outcome of the run.
 type Watchers struct {
+	JobName                           string
 	MetricsFile, pushGateway, lineage string
 	gateway                           *metrics.Gateway
 	noMetrics, noLineage              bool     // the flag's file was refused
@@ -27,7 +28,8 @@ type Watchers struct {
 
 // Add adds the flags.
 func (w *Watchers) Add(flags *pflag.FlagSet) {
-	flags.StringVar(&w.MetricsFile, "metrics-file", "", "write the figures of the run to this `file`, *.prom, which node-exporter's textfile collector reads for Prometheus")
+	flags.StringVar(&w.JobName, "job-name", "", "`name` of the scheduled job in metrics and lineage, for a DEST that changes from run to run (default DEST)")
+	flags.StringVar(&w.MetricsFile, "metrics-file", "", "write the figures of the run to this `file`, *.prom, or to a file named after the job in this directory; node-exporter's textfile collector reads it for Prometheus")
 	flags.StringVar(&w.pushGateway, "push-gateway", "", "send the figures of the run to the Prometheus push gateway at this `address`, http://HOST:PORT")
 	flags.StringVar(&w.lineage, "lineage", "", "append OpenLineage run events to this `file`, one JSON line each")
 }
@@ -73,7 +75,7 @@ func (w *Watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wr
 		if f.name == "" {
 			continue
 		}
-		at, err := input.Locate(store.Resolve, f.name)
+		at, err := input.Locate(store.Resolve, metrics.FileFor(f.name, ""))
 		if err == nil {
 			err = CheckOutside(ctx, at, dests...)
 		}
@@ -87,7 +89,8 @@ func (w *Watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wr
 // StartTelling reports that a run begins its work.
 func (a *App) StartTelling(ctx context.Context, dest string, inputs []string) error {
 	w := &a.Watchers
-	a.Run.Command, a.Run.Dest, a.Run.ResolvedDest = a.Command, store.Showable(dest), store.Showable(a.place(dest))
+	a.Run.Command, a.Run.JobName = a.Command, w.JobName
+	a.Run.Dest, a.Run.ResolvedDest = store.Showable(dest), store.Showable(a.place(dest))
 	for _, name := range inputs {
 		w.Inputs = append(w.Inputs, store.Showable(a.place(name)))
 	}

@@ -73,8 +73,12 @@ func Start(r *report.Run, named []string) *Event {
 	if p := parent(); p != nil {
 		e.Run.Facets["parent"] = p
 	}
-	if r.Dest != "" {
+	if r.JobName != "" {
+		e.Job.Name = r.JobName
+	} else if r.Dest != "" {
 		e.Job.Name += " " + absolute(r.Dest)
+	}
+	if r.Dest != "" {
 		out := datasetOf(absolute(cmp.Or(r.ResolvedDest, r.Dest)))
 		if r.Table != "" {
 			out = dataset{Namespace: r.Catalog, Name: r.Table}

@@ -2,12 +2,16 @@
 // node-exporter, or through a push gateway. It gets a run as a report.Run. Only
 // cmd/rowtocol uses the package.
 //
-// All metrics are gauges of the last run of a job, which the labels dest and command
-// identify. A run that fails replaces all of them except the time of the last success, so
-// that "no success for a day" can be queried.
+// All metrics are gauges of the last run of a job, which the label job_name identifies. A run
+// that fails replaces all of them except the time of the last success, so that "no success for
+// a day" can be queried. That time is 0 if no run of the job has succeeded.
+//
+// Destination, command and version are labels of rowtocol_run_info alone: they may change from
+// run to run, and alerts about a job must not end and begin anew when they do.
 package metrics
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -22,7 +26,9 @@ import (
 // lastSuccess is the only metric that a later run may keep.
 const (
 	lastSuccess     = "rowtocol_last_success_timestamp_seconds"
-	lastSuccessHelp = "When the last successful run ended. A run succeeds with exit 0, with nothing to do, or with allowed losses."
+	lastSuccessHelp = "When the last successful run of the job ended; 0 if there was none. A run succeeds with exit 0, with nothing to do, or with allowed losses."
+	runInfo         = "rowtocol_run_info"
+	jobLabel        = "job_name"
 )
 
 // gauge is a metric of a run.
@@ -46,14 +52,15 @@ var gauges = []gauge{
 	{"rowtocol_run_peak_memory_bytes", "Peak resident memory of the last run.", func(r *report.Run) float64 { return float64(r.PeakMemory) }},
 }
 
-// labels returns the labels of a run's metrics in a file. A push gateway gets them as the name of
+// labels returns the labels of a job's metrics in a file. A push gateway gets them as the name of
 // the group of the metrics.
-func labels(r *report.Run) []*dto.LabelPair {
-	return []*dto.LabelPair{newLabel("command", r.Command), newLabel("dest", dest(r))}
-}
+func labels(job string) []*dto.LabelPair { return []*dto.LabelPair{newLabel(jobLabel, job)} }
 
-// dest returns the destination of a run as UTF-8, which label values must be.
-func dest(r *report.Run) string { return strings.ToValidUTF8(r.Dest, "\uFFFD") }
+// jobName returns the name of a run's job.
+func jobName(r *report.Run) string { return valid(cmp.Or(r.JobName, r.Dest)) }
+
+// valid returns a text as UTF-8, which label values must be.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func newLabel(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
 
@@ -62,8 +69,8 @@ func families(r *report.Run, labels []*dto.LabelPair) (all []*dto.MetricFamily) 
 	for _, g := range gauges {
 		all = append(all, family(g.name, g.help, g.value(r), labels))
 	}
-	version := append(slices.Clip(labels), newLabel("version", r.Version))
-	return append(all, family("rowtocol_build_info", "The version of rowtocol that ran last; always 1.", 1, version))
+	info := append(slices.Clip(labels), newLabel("dest", valid(r.Dest)), newLabel("command", r.Command), newLabel("version", r.Version))
+	return append(all, family(runInfo, "Destination, command and version of the last run; always 1.", 1, info))
 }
 
 // family returns a metric with one value.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,7 +65,7 @@ func TestFile(t *testing.T) {
 	end := float64(began.Unix())
 	got := parseFile(t, name)
 	for metric, want := range map[string]float64{
-		"rowtocol_build_info": 1, "rowtocol_last_success_timestamp_seconds": end + 300,
+		"rowtocol_run_info": 1, "rowtocol_last_success_timestamp_seconds": end + 300,
 		"rowtocol_run_end_timestamp_seconds": end + 300, "rowtocol_run_duration_seconds": 300,
 		"rowtocol_run_success": 1, "rowtocol_run_exit_code": 0, "rowtocol_run_with_losses": 0,
 		"rowtocol_run_rows": 12_000_000, "rowtocol_run_input_bytes": 1 << 40, "rowtocol_run_output_bytes": 1<<39 + 1,
@@ -108,8 +109,7 @@ func TestLastSuccess(t *testing.T) {
 			want = float64(run.Ended.Unix())
 		}
 		got := parseFile(t, name)
-		value, is := got[lastSuccess]
-		if is != (want > 0) || value != want {
+		if value, is := got[lastSuccess]; !is || value != want {
 			t.Errorf("after %s: got last success %v, want %v", night.status, value, want)
 		}
 		if got["rowtocol_run_success"] != boolValue(night.success) || got["rowtocol_run_with_losses"] != boolValue(night.loss) || got["rowtocol_run_exit_code"] != float64(night.exit) {
@@ -118,41 +118,85 @@ func TestLastSuccess(t *testing.T) {
 	}
 }
 
-// TestKeptLabels checks that the time of the last success keeps its labels if the destination
-// changes each day.
-func TestKeptLabels(t *testing.T) {
+// TestJobName checks that all metrics of a job have the same labels, whatever its destinations
+// and commands are, and also if a run fails before it knows its destination.
+func TestJobName(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
-	first, second := newRun(1, 0, "done"), newRun(2, 4, "storage")
-	first.Dest, second.Dest = "day=1", "day=2"
-	for _, run := range []*report.Run{first, second, second} {
-		testenv.Must(t, WriteFile(name, run))
-	}
-	text, _ := os.ReadFile(name)
-	for _, want := range []string{lastSuccess + `{command="convert",dest="day=1"} `, `rowtocol_run_exit_code{command="convert",dest="day=2"} 4`} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("want %s in\n%s", want, text)
+	for day, run := range []*report.Run{newRun(1, 0, "done"), newRun(2, 4, "storage"), newRun(3, 1, "usage")} {
+		run.Dest, run.JobName, run.Command = fmt.Sprint("day=", day), "mail", []string{"convert", "submit", "convert"}[day]
+		if run.Status == "usage" {
+			run.Dest, run.JobName = "", ""
 		}
+		testenv.Must(t, WriteFile(name, run))
+		text, _ := os.ReadFile(name)
+		info := fmt.Sprintf(`%s{job_name="mail",dest="%s",command="%s",version="v1.2.3"} 1`, runInfo, run.Dest, run.Command)
+		if n := strings.Count(string(text), `{job_name="mail"} `); n != len(gauges)+1 || !strings.Contains(string(text), info) {
+			t.Errorf("%d metrics of the job, want %s in\n%s", n, info, text)
+		}
+		if got := parseValues(t, text)[lastSuccess]; got != float64(began.Unix()+60) {
+			t.Errorf("got last success %v", got)
+		}
+	}
+}
+
+// TestAnotherJob checks that a job whose file another job wrote says so, and has no success of
+// the other job.
+func TestAnotherJob(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "mail.prom")
+	testenv.Must(t, WriteFile(name, newRun(1, 0, "done")))
+	late := newRun(2, 4, "storage")
+	late.JobName = "late"
+	if err := WriteFile(name, late); err == nil || !strings.Contains(err.Error(), `of "late" replace`) {
+		t.Errorf("got error %v", err)
+	}
+	if got := parseFile(t, name); got[lastSuccess] != 0 || got["rowtocol_run_exit_code"] != 4 {
+		t.Errorf("got %v", got)
+	}
+	testenv.Must(t, WriteFile(name, late))
+}
+
+// TestDirectory checks that each job has a file of its own in a directory.
+func TestDirectory(t *testing.T) {
+	dir, names := t.TempDir(), map[string]bool{}
+	for _, job := range []string{"mail", "/data/mail", "/data_mail", "/data/mail/", "../mail", "a\xffb", strings.Repeat("long/", 99) + "1", strings.Repeat("long/", 99) + "2", ""} {
+		run := newRun(1, 4, "storage")
+		run.Dest, run.JobName = job, ""
+		name := FileFor(dir+"/new/", jobName(run))
+		if names[name] || filepath.Dir(name) != dir+"/new" || len(filepath.Base(name)) > 128 {
+			t.Errorf("%q: got file %s", job, name)
+		}
+		names[name] = true
+		testenv.Must(t, WriteFile(dir, run))
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != len(names)-1 {
+		t.Errorf("got files %v, %v; want one for each job with a name", files, err)
+	}
+	if got := parseFile(t, dir+"/rowtocol-mail.prom"); got["rowtocol_run_exit_code"] != 4 {
+		t.Errorf("got %v", got)
 	}
 }
 
 func TestForeignFile(t *testing.T) {
 	kept := func(sample string) string {
-		return "rowtocol_build_info 1\n# TYPE " + lastSuccess + " gauge\n" + lastSuccess + sample + "\n"
+		return "rowtocol_run_info 1\n# TYPE " + lastSuccess + " gauge\n" + lastSuccess + sample + "\n"
 	}
-	large := "# HELP rowtocol_build_info x\n" + strings.Repeat("#\n", maxFile/2)
+	large := "# HELP rowtocol_run_info x\n" + strings.Repeat("#\n", maxFile/2)
 	for what, tt := range map[string]struct{ text, word string }{
-		"empty":           {"", "has no rowtocol_build_info"},
-		"another program": {"# TYPE up gauge\nup 1\n", "has no rowtocol_build_info"},
+		"empty":           {"", "has no rowtocol_run_info"},
+		"another program": {"# TYPE up gauge\nup 1\n", "has no rowtocol_run_info"},
 		"not metrics":     {"Obj\x01\x04\x16avro.schema", "did not hold metrics"},
-		"truncated":       {"# TYPE rowtocol_build_info gauge\nrowtocol_build_info{command=\"con", "did not hold metrics"},
+		"truncated":       {"# TYPE rowtocol_run_info gauge\nrowtocol_run_info{job_name=\"con", "did not hold metrics"},
 		"large":           {large, "bytes"},
-		"another label":   {kept(`{command="y",dest="z",instance="x"} 5`), "a success time"},
-		"other labels":    {kept(`{dest="z",instance="x"} 5`), "a success time"},
-		"infinite time":   {kept(`{command="y",dest="z"} +Inf`), "a success time"},
-		"not a number":    {kept(`{command="y",dest="z"} NaN`), "a success time"},
-		"negative":        {kept(`{command="y",dest="z"} -5`), "a success time"},
-		"without type":    {"rowtocol_build_info 1\n" + lastSuccess + "{command=\"y\",dest=\"z\"} 5\n", "a success time"},
-		"duplicate":       {"rowtocol_build_info 1\n# TYPE a gauge\na 1\n# TYPE a gauge\na 2\n", "did not hold metrics"},
+		"another label":   {kept(`{job_name="z",instance="x"} 5`), "a success time"},
+		"other labels":    {kept(`{dest="z"} 5`), "a success time"},
+		"infinite time":   {kept(`{job_name="z"} +Inf`), "a success time"},
+		"no time":         {"rowtocol_run_info 1\n", "a success time"},
+		"two times":       {kept(`{job_name="z"} 5` + "\n" + lastSuccess + `{job_name="y"} 5`), "a success time"},
+		"not a number":    {kept(`{job_name="z"} NaN`), "a success time"},
+		"negative":        {kept(`{job_name="z"} -5`), "a success time"},
+		"without type":    {"rowtocol_run_info 1\n" + lastSuccess + "{job_name=\"z\"} 5\n", "a success time"},
+		"duplicate":       {"rowtocol_run_info 1\n# TYPE a gauge\na 1\n# TYPE a gauge\na 2\n", "did not hold metrics"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "mail.prom")
@@ -162,7 +206,7 @@ func TestForeignFile(t *testing.T) {
 				t.Errorf("got error %v, want %q", err, tt.word)
 			}
 			got := parseFile(t, name)
-			if _, is := got[lastSuccess]; is || got["rowtocol_run_exit_code"] != 4 {
+			if at, is := got[lastSuccess]; !is || at != 0 || got["rowtocol_run_exit_code"] != 4 {
 				t.Errorf("%v", got)
 			}
 			if err := WriteFile(name, newRun(1, 4, "storage")); err != nil {
@@ -202,12 +246,8 @@ func TestNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	device := filepath.Join(dir, "device.prom")
 	testenv.Must(t, os.Symlink(os.DevNull, device))
-	folder := filepath.Join(dir, "folder.prom")
-	testenv.Must(t, os.Mkdir(folder, 0o700))
-	for _, name := range []string{device, folder} {
-		if err := WriteFile(name, newRun(1, 0, "done")); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-			t.Errorf("%s: got error %v", name, err)
-		}
+	if err := WriteFile(device, newRun(1, 0, "done")); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("got error %v", err)
 	}
 	if info, err := os.Lstat(device); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link became %v, %v", info.Mode(), err)

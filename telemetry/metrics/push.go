@@ -40,8 +40,8 @@ func NewGateway(address string) (*Gateway, error) {
 	return g, nil
 }
 
-// Push replaces the metrics of the previous run with the same destination and command. If the
-// run did not succeed, the gateway keeps the time of the last success.
+// Push replaces the metrics of the previous run of the same job. If the run did not succeed, the
+// gateway keeps the time of the last success.
 func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
 	all := families(r, nil)
 	if r.Succeeded() {
@@ -64,11 +64,11 @@ func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
 	return g.redact(g.send(req))
 }
 
-// group returns the path of the group of a run's metrics. A destination may have any characters,
-// so it is in base64. A gateway reads = as an empty value.
+// group returns the path of the group of a run's metrics. The name of a job may have any
+// characters, so it is in base64. A gateway reads = as an empty value.
 func group(r *report.Run) string {
-	encoded := base64.RawURLEncoding.EncodeToString([]byte(dest(r)))
-	return "/metrics/job/" + Job + "/command/" + url.PathEscape(r.Command) + "/dest@base64/" + cmp.Or(encoded, "=")
+	encoded := base64.RawURLEncoding.EncodeToString([]byte(jobName(r)))
+	return "/metrics/job/" + Job + "/job_name@base64/" + cmp.Or(encoded, "=")
 }
 
 // hasSecret reports whether the address has a user or a path, which must not be logged.

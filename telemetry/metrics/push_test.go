@@ -40,8 +40,8 @@ func startGateway(t *testing.T) (url string, last *received) {
 			}
 			last.values[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
 			for _, l := range f.GetMetric()[0].GetLabel() {
-				if l.GetName() != "version" {
-					t.Errorf("%s has the label %s of the group", f.GetName(), l)
+				if f.GetName() != runInfo || l.GetName() == jobLabel {
+					t.Errorf("%s has the label %s", f.GetName(), l)
 				}
 			}
 		}
@@ -62,7 +62,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 	group := strings.TrimPrefix(last.path, "/below/metrics/job/rowtocol/")
-	if group != "command/convert/dest@base64/b3V0" {
+	if group != "job_name@base64/b3V0" {
 		t.Errorf("path %s", last.path)
 	}
 	if last.values[lastSuccess] != float64(run.Ended.Unix()) || last.values["rowtocol_run_rows"] != 12_000_000 || len(last.values) != len(gauges)+2 {
@@ -86,7 +86,7 @@ func TestGroup(t *testing.T) {
 		run := newRun(1, 4, "storage")
 		run.Dest = dest
 		testenv.Must(t, g.Push(t.Context(), run))
-		if last.path != "/metrics/job/rowtocol/command/convert/dest@base64/"+want {
+		if last.path != "/metrics/job/rowtocol/job_name@base64/"+want {
 			t.Errorf("%q: path %s", dest, last.path)
 		}
 	}

@@ -11,6 +11,7 @@ import "time"
 type Run struct {
 	ID           string // random ID; log lines have it as "run"
 	Command      string
+	JobName      string // name that the user gave the job; empty if there is none
 	Version      string // version of the program
 	Dest         string // destination; for verify, its argument
 	ResolvedDest string // Dest with its authority, if Dest leaves that to the configuration; else empty
