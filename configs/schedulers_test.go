@@ -30,7 +30,7 @@ type machine struct {
 func newMachine(t *testing.T, job string) machine {
 	t.Helper()
 	m := machine{t.TempDir()}
-	for _, sub := range []string{"/data/mail", "/data/mail.columns", "/data/plans", "/var/log/rowtocol", "/etc/rowtocol", "/temp"} {
+	for _, sub := range []string{"/data/mail", "/data/mail.columns", "/data/plans", "/var/log/rowtocol", "/etc/rowtocol", "/var/lib/prometheus/node-exporter", "/temp"} {
 		must(t, os.MkdirAll(m.dir+sub, 0o700))
 	}
 	m.write(t, "/etc/rowtocol/job.yaml", m.rebase(job))
@@ -39,7 +39,7 @@ func newMachine(t *testing.T, job string) machine {
 
 // rebase returns a text in which the absolute paths of the examples lead into the machine.
 func (m machine) rebase(text string) string {
-	return regexp.MustCompile(`/(data|etc/rowtocol|var/log/rowtocol|temp)\b`).ReplaceAllString(text, m.dir+"/$1")
+	return regexp.MustCompile(`/(data|etc/rowtocol|var/log/rowtocol|var/lib/prometheus|temp)\b`).ReplaceAllString(text, m.dir+"/$1")
 }
 
 func (m machine) write(t *testing.T, name, text string) {
@@ -65,6 +65,7 @@ func text(t *testing.T, name string) string {
 type cronLine struct {
 	machine
 	command, path string
+	environment   []string // variables of the crontab for the program
 }
 
 // cronLines returns the lines of the crontab, as cron runs them on the machine.
@@ -73,12 +74,13 @@ func (m machine) cronLines(t *testing.T) (lines []cronLine) {
 	m.write(t, "/etc/rowtocol/nightly.sh", m.rebase(text(t, "nightly.sh")))
 	crontab := text(t, "crontab")
 	path := regexp.MustCompile(`(?m)^PATH=(.*)$`).FindStringSubmatch(crontab)
+	environment := strings.Fields(m.rebase(strings.Join(regexp.MustCompile(`(?m)^ROWTOCOL_.*$`).FindAllString(crontab, -1), "\n")))
 	for _, line := range regexp.MustCompile(`(?m)^\d.* etl  (.*)$`).FindAllStringSubmatch(crontab, -1) {
 		if strings.Contains(strings.ReplaceAll(line[1], `\%`, ""), "%") {
 			t.Errorf("cron ends this line at a percent sign: %s", line[1])
 		}
 		command := m.rebase(strings.ReplaceAll(line[1], `\%`, "%"))
-		lines = append(lines, cronLine{m, command, filepath.Dir(binary) + ":" + path[1]})
+		lines = append(lines, cronLine{m, command, filepath.Dir(binary) + ":" + path[1], environment})
 	}
 	if len(lines) != 2 {
 		t.Fatalf("%d lines, want 2", len(lines))
@@ -90,16 +92,21 @@ func (m machine) cronLines(t *testing.T) (lines []cronLine) {
 // output. Cron ignores the exit code.
 func (c cronLine) mailed() string {
 	cmd := exec.Command("/bin/sh", "-c", c.command)
-	cmd.Env = []string{"HOME=" + c.dir, "LOGNAME=etl", "SHELL=/bin/sh", "PATH=" + c.path}
+	cmd.Env = append([]string{"HOME=" + c.dir, "LOGNAME=etl", "SHELL=/bin/sh", "PATH=" + c.path}, c.environment...)
 	out, _ := cmd.CombinedOutput()
 	return string(out)
+}
+
+// days returns the days that the lines of the crontab convert.
+func days() []string {
+	return []string{time.Now().AddDate(0, 0, -1).Format(time.DateOnly), time.Now().AddDate(0, 0, -3).Format(time.DateOnly)}
 }
 
 // TestCrontab checks that cron mails each failure, with its messages, and nothing else.
 func TestCrontab(t *testing.T) {
 	m := newMachine(t, "temp-dir: /temp\n")
 	lines := m.cronLines(t)
-	days := []string{time.Now().AddDate(0, 0, -1).Format(time.DateOnly), time.Now().AddDate(0, 0, -3).Format(time.DateOnly)}
+	days := days()
 	for i, line := range lines {
 		m.wantMail(t, line, "convert", days[i], "exit code 3", "does not exist")
 		m.addMail(t, days[i])
@@ -169,8 +176,7 @@ func TestCrontabTwice(t *testing.T) {
 		testenv.Skip(t, missing)
 	}
 	m := newMachine(t, "temp-dir: /temp\n")
-	line := m.cronLines(t)[0]
-	day := time.Now().AddDate(0, 0, -1).Format(time.DateOnly)
+	line, day := m.cronLines(t)[0], days()[0]
 	m.addMail(t, day)
 	other := exec.Command("flock", m.dir+"/var/log/rowtocol", "cat")
 	free, err := other.StdinPipe()
