@@ -42,6 +42,10 @@ func newCommitCommand(a *app) *cobra.Command {
 		Args:    a.Takes(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
 	}
+	a.Begins(cmd, func([]string) error {
+		c.LogStart("plan_file", store.Showable(c.file))
+		return nil
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
 	flags.BoolVar(&c.options.Overwrite, "overwrite", false, "replace the output and increments that DEST held when the plan was made")
@@ -58,7 +62,6 @@ func (c *commitCommand) execute(ctx context.Context) (err error) {
 	if c.options.Destination.Moved, err = c.moves(c.moved); err != nil {
 		return err
 	}
-	c.LogStart("plan_file", store.Showable(c.file))
 	p, err := c.readPlan(ctx, c.file)
 	if err != nil {
 		return err

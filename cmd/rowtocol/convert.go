@@ -94,8 +94,9 @@ func newConvertCommand(a *app) *cobra.Command {
 		Short:   "Convert Avro files to column files",
 		Long:    convertLong,
 		Example: convertExample,
-		RunE:    c.execute,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
 	}
+	a.Begins(cmd, func(args []string) error { return c.begin(cmd, args) })
 	c.add(cmd)
 	return cmd
 }
@@ -154,14 +155,21 @@ func (h *here) partition(ctx context.Context, p job.Partitions, name string) (*j
 	return p.Convert(ctx, name)
 }
 
-func (c *convertCommand) execute(cmd *cobra.Command, args []string) error {
-	if err := c.takePlaces(cmd, args); err != nil {
-		return err
-	}
-	ctx := cmd.Context()
+// begin takes the arguments, and logs the start of the run.
+func (c *convertCommand) begin(cmd *cobra.Command, args []string) error {
 	if c.dryRun {
 		c.Watchers = cli.Watchers{} // a dry run is not reported
 	}
+	if err := c.takePlaces(cmd, args); err != nil {
+		return err
+	}
+	if !c.dryRun {
+		c.LogStart("dest", c.Run.Dest, cli.InputsAttr(c.req.Inputs))
+	}
+	return nil
+}
+
+func (c *convertCommand) execute(ctx context.Context) error {
 	if err := c.StartTelling(ctx, c.req.Dest, c.req.Inputs); err != nil {
 		return err
 	}
@@ -181,7 +189,6 @@ func (c *convertCommand) execute(cmd *cobra.Command, args []string) error {
 	if c.dryRun {
 		return c.showPlan(ctx, req)
 	}
-	c.LogStart("dest", c.Run.Dest, cli.InputsAttr(req.Inputs))
 	outcome, err := c.engine.convert(ctx, req)
 	if errors.Is(err, task.ErrDetached) {
 		c.reportDetached(outcome, req.Dest)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,60 @@ func TestLogOfFailures(t *testing.T) {
 	o.wantRun(t, "verify", "different")
 	if o = rowtocol(t, dir, nil, "convert", "--block-size", "no", "a.avro", "new").want(t, 1); len(o.logLines(t)) != 1 {
 		t.Errorf("a usage error takes more than one line: %s", o.stderr)
+	}
+}
+
+// TestLogOfUsage checks that a run that a wrong value ends is reported like any other, with its
+// destination: in the log, the metrics and the lineage.
+func TestLogOfUsage(t *testing.T) {
+	dir := t.TempDir()
+	writePairs(t, dir, "in/a.avro", 0, 50)
+	env := clusterConf(t, dir)
+	reports := "metrics-file: m.prom\nlineage: runs.jsonl\n"
+	for name, text := range map[string]string{"right": "", "key": "nonsense: 1\n", "value": "block-size: none\n"} {
+		write(t, dir+"/"+name+".yaml", []byte(text+reports))
+	}
+	for _, c := range []struct{ args, text string }{
+		{"convert --codec nope in out", "unknown codec"},
+		{"convert --on-damage nope in out", "--on-damage"},
+		{"convert --memory 1MiB in out", "--memory"},
+		{"convert --exit-nothing 300 in out", "--exit-nothing"},
+		{"convert --push-gateway nope in out", "--push-gateway"},
+		{"convert --partitioned --overwrite in out", "--reprocess"},
+		{"convert --config key.yaml in out", "nonsense"},
+		{"convert --config value.yaml in out", "block-size"},
+		{"submit hdfs:///in hdfs:///out", "HADOOP_HOME"},
+		{"submit --workers 0 hdfs:///in hdfs:///out", "--workers"},
+		{"commit --moved nope --plan plan.json", "--moved"},
+		{"plan in out", "--output"},
+		{"task --plan plan.json", "--task"},
+		{"verify --max-input-block 0 out", "--max-input-block"},
+	} {
+		_ = os.Remove(dir + "/m.prom")
+		_ = os.Remove(dir + "/runs.jsonl")
+		args := strings.Fields(c.args)
+		if !strings.Contains(c.args, "--config") {
+			args = append(args, "--config", "right.yaml")
+		}
+		o := rowtocol(t, dir, env, args...).want(t, 1, c.text)
+		_, last := o.wantRun(t, args[0], "usage")
+		dest := args[len(strings.Fields(c.args))-1]
+		if strings.Contains(c.args, "--plan ") {
+			dest = "" // the plan is not read yet
+		}
+		if last["dest"] != dest {
+			t.Errorf("%s: destination %v, want %q", c.args, last["dest"], dest)
+		}
+		if args[0] != "convert" && args[0] != "submit" {
+			continue
+		}
+		text, events := string(read(t, dir+"/m.prom")), eventsIn(t, dir+"/runs.jsonl")
+		if !strings.Contains(text, fmt.Sprintf("rowtocol_run_exit_code{job_name=%q} 1\n", dest)) {
+			t.Errorf("%s: metrics %s", c.args, text)
+		}
+		if len(events) != 2 || events[1].EventType != "FAIL" || len(events[1].Outputs) != 1 || events[1].Outputs[0].Name != events[0].Outputs[0].Name {
+			t.Errorf("%s: events %+v", c.args, events)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rowtocol/rowtocol/internal/cli"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // addPlaces adds the flags that name inputs and destination instead of arguments, so that a
@@ -15,7 +16,8 @@ func (f *requestFlags) addPlaces(flags *pflag.FlagSet) {
 }
 
 // takePlaces reads the arguments INPUT... DEST. Inputs and destination must all be arguments,
-// or all be flags. Arguments replace those of the job file and the environment.
+// or all be flags. Arguments replace those of the job file and the environment. The account of
+// the run has the destination from then on.
 func (f *requestFlags) takePlaces(cmd *cobra.Command, args []string) error {
 	r := &f.req
 	switch len(args) {
@@ -23,6 +25,7 @@ func (f *requestFlags) takePlaces(cmd *cobra.Command, args []string) error {
 		if len(r.Inputs) == 0 || r.Dest == "" {
 			return cli.Usagef("%s needs inputs and a destination: as arguments, or as --input and --dest, which a job file can hold; usage: %s", cmd.Name(), cmd.UseLine())
 		}
+		f.Run.Dest = store.Showable(r.Dest)
 		return nil
 	case 1:
 		//guard: rejects one argument that could be input or destination
@@ -35,5 +38,6 @@ func (f *requestFlags) takePlaces(cmd *cobra.Command, args []string) error {
 		}
 	}
 	r.Inputs, r.Dest = args[:len(args)-1], args[len(args)-1]
+	f.Run.Dest = store.Showable(r.Dest)
 	return nil
 }

@@ -52,13 +52,15 @@ func newPlanCommand(a *app) *cobra.Command {
 		Short:   "Write the plan of a conversion, for task and commit",
 		Long:    planLong,
 		Example: planExample,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.takePlaces(cmd, args); err != nil {
-				return err
-			}
-			return c.execute(cmd.Context())
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
 	}
+	a.Begins(cmd, func(args []string) error {
+		if err := c.takePlaces(cmd, args); err != nil {
+			return err
+		}
+		c.LogStart("dest", c.Run.Dest, cli.InputsAttr(c.req.Inputs), "plan_file", store.Showable(c.output))
+		return nil
+	})
 	c.addPlaces(cmd.Flags())
 	c.add(cmd)
 	cmd.Flags().StringVarP(&c.output, "output", "o", "", "write the plan to this `file`, local or on HDFS; - is standard output; an existing plan is replaced")
@@ -92,12 +94,10 @@ func (c *planCommand) execute(ctx context.Context) error {
 	if c.output == standardOutput && c.JSON {
 		return cli.Usagef("--output %s and --json both print on standard output", c.output)
 	}
-	c.Run.Dest = store.Showable(req.Dest)
 	file, err := c.planFile(ctx, req.Dest)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	c.LogStart("dest", c.Run.Dest, cli.InputsAttr(req.Inputs), "plan_file", store.Showable(c.output))
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err

@@ -104,7 +104,6 @@ func (s *submitCommand) follow(ctx context.Context) error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	s.LogStart("application", s.attach)
 	p, stop := s.StartProgress(ctx)
 	defer stop()
 	plans, err := s.cluster.Attach(ctx, s.attach, func(t task.Progress) {
@@ -130,7 +129,6 @@ func (s *submitCommand) cancelJob(ctx context.Context) error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	s.LogStart("application", s.cancel)
 	j, err := s.cluster.Cancel(ctx, s.cancel)
 	if err != nil {
 		return err

@@ -56,11 +56,12 @@ func newSubmitCommand(a *app) *cobra.Command {
 		Short:   "Convert Avro files on the nodes of a Hadoop cluster",
 		Long:    submitLong,
 		Example: submitExample,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer s.reportJob()
-			return s.execute(cmd, args)
+			return s.execute(cmd.Context())
 		},
 	}
+	a.Begins(cmd, func(args []string) error { return s.begin(cmd, args) })
 	s.add(cmd)
 	flags := cmd.Flags()
 	s.cluster.AddFlags(flags)
@@ -79,23 +80,40 @@ func newSubmission(a *app) *submitCommand {
 	return s
 }
 
-func (s *submitCommand) execute(cmd *cobra.Command, args []string) error {
-	if s.options.Workers < 1 {
-		return cli.Usagef("--workers must be at least 1")
-	}
+// begin takes the arguments, and logs the start of the run.
+func (s *submitCommand) begin(cmd *cobra.Command, args []string) error {
 	s.Workers, s.options.Restart = s.options.Workers, s.req.Restart
-	for _, way := range []struct {
-		flag, id string
-		do       func(context.Context) error
-	}{{"cancel", s.cancel, s.cancelJob}, {"attach", s.attach, s.follow}} {
-		if s.Flags.Changed(way.flag) {
-			if err := s.checkOfJob(way.flag, way.id, args); err != nil {
-				return err
-			}
-			return way.do(cmd.Context())
-		}
+	flag, id := s.aboutJob()
+	if flag == "" {
+		return s.convertCommand.begin(cmd, args)
 	}
-	return s.convertCommand.execute(cmd, args)
+	if err := s.checkOfJob(flag, id, args); err != nil {
+		return err
+	}
+	s.LogStart("application", id)
+	return nil
+}
+
+// aboutJob returns the flag that names a job, and the ID of the job. flag is empty if the run starts
+// a job.
+func (s *submitCommand) aboutJob() (flag, id string) {
+	switch {
+	case s.Flags.Changed("cancel"):
+		return "cancel", s.cancel
+	case s.Flags.Changed("attach"):
+		return "attach", s.attach
+	}
+	return "", ""
+}
+
+func (s *submitCommand) execute(ctx context.Context) error {
+	switch flag, _ := s.aboutJob(); flag {
+	case "cancel":
+		return s.cancelJob(ctx)
+	case "attach":
+		return s.follow(ctx)
+	}
+	return s.convertCommand.execute(ctx)
 }
 
 // checkOfJob refuses other flags on the command line with --attach or --cancel. A job file may

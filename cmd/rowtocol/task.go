@@ -43,6 +43,10 @@ func newTaskCommand(a *app) *cobra.Command {
 		Args:    a.Takes(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
 	}
+	a.Begins(cmd, func([]string) error {
+		c.LogStart("plan_file", store.Showable(c.file), "numbers", c.numbers, "share", c.share)
+		return nil
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&c.file, "plan", "", "`file` with the plan")
 	flags.IntSliceVar(&c.numbers, "task", nil, "`number` of a task, from 0; or several numbers, separated by commas; repeatable")
@@ -98,7 +102,6 @@ func (c *taskCommand) execute(ctx context.Context) error {
 	if (len(c.numbers) == 0) == (c.share == "") {
 		return cli.Usagef("--task: name tasks by their numbers, or a share of them by --share")
 	}
-	c.LogStart("plan_file", store.Showable(c.file), "numbers", c.numbers, "share", c.share)
 	plan, err := c.readPlan(ctx, c.file)
 	if err != nil {
 		return err

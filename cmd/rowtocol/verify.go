@@ -70,6 +70,11 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Args: a.Takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
+	a.Begins(cmd, func(names []string) error {
+		f.Run.Dest = store.Showable(names[0])
+		f.LogStart("dest", f.Run.Dest, cli.InputsAttr(names), "against", cli.Shown(f.against))
+		return nil
+	})
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "compare with this `INPUT`, row by row: a file, directory or pattern; repeatable")
 	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "also end with exit code 6 if a row was not compared, or if the output lacks or changed anything that is in the inputs of --against")
 	cmd.Flags().Var(&f.maxBlock, "max-input-block", "limit for a decompressed block of an input")
@@ -114,8 +119,6 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	case f.complete && len(f.against) == 0:
 		return cli.Usagef("--require-complete needs --against")
 	}
-	f.Run.Dest = store.Showable(names[0])
-	f.LogStart("dest", f.Run.Dest, cli.InputsAttr(names), "against", cli.Shown(f.against))
 	l, err := f.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
 		return err // exit code 6 would be wrong for an output of a newer version

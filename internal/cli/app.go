@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"log/slog"
 	"os"
 	"runtime"
@@ -91,14 +92,24 @@ func (a *App) begin(cmd *cobra.Command) {
 	a.Command, a.RowsOut = cmd.Name(), cmd.Annotations[PrintsRows] != ""
 }
 
+// Begins makes a command call begin, which takes its arguments and logs its start, before the
+// values of its settings are checked: a run that ends because of a wrong value is logged like
+// any other.
+func (a *App) Begins(cmd *cobra.Command, begin func(args []string) error) {
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		return a.prepare(cmd, func() error { return begin(args) })
+	}
+}
+
 // prepare runs before every command, after its flags are parsed.
-func (a *App) prepare(cmd *cobra.Command) error {
+func (a *App) prepare(cmd *cobra.Command, begin func() error) error {
 	a.begin(cmd)
 	a.Flags = cmd.Flags()
-	if err := a.configure(cmd); err != nil {
-		return err
-	}
+	wrong := a.configure(cmd)
 	if err := a.openLog(); err != nil {
+		return cmp.Or(wrong, err)
+	}
+	if err := cmp.Or(wrong, begin()); err != nil {
 		return err
 	}
 	if err := a.Watchers.check(cmd.Context()); err != nil {

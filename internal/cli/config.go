@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,29 +29,25 @@ type setting struct {
 }
 
 // configure sets flags that are not on the command line: from the environment, or else from
-// the job file.
+// the job file. If a setting is wrong, it sets the others, which say where the failure is
+// reported.
 func (a *App) configure(cmd *cobra.Command) error {
 	if env := os.Getenv(envName("config")); env != "" && !cmd.Flags().Changed("config") {
 		a.configFile = env
 	}
 	file := map[string]setting{}
+	var failed error
 	if a.configFile != "" {
-		var err error
-		if file, err = readConfig(cmd.Context(), a.configFile); err != nil {
-			return AsUsage(err)
-		}
+		file, failed = readConfig(cmd.Context(), a.configFile)
 	}
-	if err := checkNames(environment(), a.configFile, file); err != nil {
-		return AsUsage(err)
-	}
+	failed = cmp.Or(failed, checkNames(environment(), a.configFile, file))
 	a.hasTable = os.Getenv(envName("table")) != ""
 	for key := range file {
 		a.hasTable = a.hasTable || strings.HasPrefix(key, tableSection)
 	}
 	a.origins = map[string]setting{}
-	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if failed != nil || f.Changed || !Configurable(f) {
+		if f.Changed || !Configurable(f) {
 			return
 		}
 		s, ok := file[keyOf(f.Name)]
@@ -61,8 +58,8 @@ func (a *App) configure(cmd *cobra.Command) error {
 			return
 		}
 		a.origins[f.Name] = s
-		if failed = setFlag(cmd, f, s.values); failed != nil {
-			failed = fmt.Errorf("%s: %w", s.name, wrongValue(failed))
+		if err := setFlag(cmd, f, s.values); err != nil {
+			failed = cmp.Or(failed, fmt.Errorf("%s: %w", s.name, wrongValue(err)))
 		}
 	})
 	if failed != nil {

@@ -69,7 +69,9 @@ func (a *App) RootCommand() *cobra.Command {
 		a.JSON = a.JSON || slices.Contains(a.args, "--json")
 		return wrongFlag(cmd, err)
 	})
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		return a.prepare(cmd, func() error { return nil })
+	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "YAML job `file` with values for flags")
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON object at the end, on standard output, or on standard error if the command prints rows")
