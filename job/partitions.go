@@ -39,7 +39,7 @@ func (p *Partitions) Find(ctx context.Context) (names []string, others []input.S
 	if err != nil {
 		return nil, nil, failure.Judge(err)
 	}
-	found, err := input.Partitions(ctx, input.Search{Resolve: p.Resolve, Inputs: p.Inputs, Dest: &dest, Filter: p.Filter})
+	found, err := input.Partitions(ctx, input.Search{Resolve: p.Resolve, Inputs: p.Inputs, Dest: &dest, Filter: p.InputFilter()})
 	if err != nil {
 		return nil, nil, failure.Judge(err)
 	}

@@ -20,6 +20,7 @@ type comparedInput struct {
 	schema string      // schema to which its rows were resolved, or ""
 	lost   []ocf.Range // ranges that the conversion left out
 	empty  bool        // it had no bytes when it was converted
+	whole  bool        // it was lost as a whole, because its header could not be read
 	extra  bool        // the output was not made from it
 	unique bool        // the conversion left out files with the same bytes
 }
@@ -31,7 +32,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	if err != nil {
 		return nil, err
 	}
-	made, index, schema, err := madeFrom(ctx, l, r)
+	made, index, schema, exclude, err := madeFrom(ctx, l, r)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	if files, err = f.otherNames(ctx, files, made, index, known); err != nil {
 		return nil, err
 	}
-	names, other, err := f.onlyAvro(ctx, files, known)
+	names, other, err := f.onlyAvro(ctx, files, known, exclude)
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +130,15 @@ func (f *verifyCommand) otherNames(ctx context.Context, files []input.File, made
 	return left, nil
 }
 
-// onlyAvro separates Avro files, which are compared, from other files. It does not open
-// files that the output was made from.
-func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known map[string]bool) (names []string, other []input.Skipped, err error) {
+// onlyAvro separates Avro files, which are compared, from other files and from those that the
+// patterns of exclude left out. It does not open files that the output was made from.
+func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known map[string]bool, exclude []string) (names []string, other []input.Skipped, err error) {
 	reasons := make([]string, len(files))
 	err = parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
-		if !files[i].Found || known[files[i].Name] {
+		if known[files[i].Name] {
+			return nil
+		}
+		if reasons[i] = input.Excluded(exclude, files[i].Name); reasons[i] != "" || !files[i].Found {
 			return nil
 		}
 		if _, _, err := input.Describe(ctx, f.Resolve, files[i].Name); err != nil {
@@ -155,14 +159,16 @@ func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known 
 }
 
 // madeFrom returns the inputs of all outputs, in the order of conversion; an index of the
-// inputs; and the last schema to which rows were resolved. It adds inexact values to r.
-func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comparedInput, inputs *manifest.Known, schema string, err error) {
+// inputs; the last schema to which rows were resolved; and the patterns that left inputs out. It
+// adds inexact values to r.
+func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comparedInput, inputs *manifest.Known, schema string, exclude []string, err error) {
 	inputs = manifest.NewKnown()
 	for i := range l.Outputs {
 		s, err := l.Outputs[i].Success(ctx)
 		if err != nil {
-			return nil, nil, "", err
+			return nil, nil, "", nil, err
 		}
+		exclude = append(exclude, s.Request.Options.Exclude...)
 		r.Inexact = r.Inexact.Plus(s.Inexact)
 		took := comparedInput{unique: s.Request.Options.Copies == plan.SkipCopies}
 		if s.Request.Schema != "" {
@@ -171,12 +177,12 @@ func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comp
 		}
 		lost := losses(s)
 		for _, in := range s.Request.Inputs {
-			took.name, took.lost, took.empty = in.Path, lost[in.Path], in.Size == 0
+			took.name, took.lost, took.empty, took.whole = in.Path, lost[in.Path], in.Size == 0, in.Unreadable != ""
 			made = append(made, took)
 			inputs.Add("", in)
 		}
 	}
-	return made, inputs, schema, nil
+	return made, inputs, schema, exclude, nil
 }
 
 // matching says from which of the present files an output was made.

@@ -37,7 +37,8 @@ func (m *moment) String() string { return m.text }
 func (m *moment) Type() string { return "time" }
 
 // addFilter adds the flags that leave out inputs.
-func addFilter(flags *pflag.FlagSet, f *input.Filter) {
+func addFilter(flags *pflag.FlagSet, f *input.Filter, exclude *[]string) {
+	flags.StringArrayVar(exclude, "exclude", nil, "leave out the inputs whose name matches this `pattern`, or with a / in it, whose path or directory matches it; repeatable")
 	flags.Var(&moment{Time: &f.Since}, "since", "leave out inputs that were modified before this `time`: 2026-01-31T18:00:00Z, 2026-01-31 (UTC), or 36h (that long ago)")
 	flags.Var(&moment{Time: &f.Until}, "until", "leave out inputs that were modified at this `time` or later")
 	flags.Var((*cli.TimeSpan)(&f.MinAge), "min-age", "leave out, until a later run, inputs that were modified within this time before now; this machine's clock should agree with the storage's")

@@ -178,14 +178,14 @@ type planning struct {
 func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	survey, state, err := job.Survey(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, damageHelp(err, req.Output.OnDamage)
 	}
 	// If every commit would fail, the plan is refused before tasks run for nothing.
 	if err := state.CheckReplaceable(&survey.Request, true); err != nil {
 		return nil, err
 	}
 	p, err := survey.Plan(ctx, state.ID(), state.OutputIDs()...)
-	return &planning{survey, state, p}, err
+	return &planning{survey, state, p}, damageHelp(err, req.Output.OnDamage)
 }
 
 // finished reports whether the destination holds the output of the plan, or, for an

@@ -57,7 +57,7 @@ const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
 // Output.
 func flagTitles() []cli.FlagGroup {
 	return []cli.FlagGroup{
-		{Title: "Inputs and destination", Names: []string{"input", "dest", "allow-empty", "since", "until", "min-age", "require-marker"}},
+		{Title: "Inputs and destination", Names: []string{"input", "dest", "allow-empty", "exclude", "since", "until", "min-age", "require-marker"}},
 		{Title: "How inputs are read", Names: []string{"schema", "recursive", "strict", "max-input-block", "on-damage", "max-lost-rows"}},
 		{Title: "Output", Names: slices.AppendSeq([]string{"format", "row-group-size", "block-size"}, maps.Keys(choices()))},
 		{Title: "Reruns and data that grows", Names: []string{"incremental", "partitioned", "reprocess", "overwrite", "keep-replaced", "restart"}},

@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/cli"
 	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
@@ -66,7 +67,7 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.req.AllowEmpty, "allow-empty", false, "accept directories without an Avro file, and patterns without a match")
 	flags.BoolVar(&f.req.Incremental, "incremental", false, "convert only inputs that DEST does not have yet, as an increment next to what DEST holds")
 	addMoved(flags, &f.moved)
-	addFilter(flags, &f.req.Filter)
+	addFilter(flags, &f.req.Filter, &o.Exclude)
 	cli.Complete(cmd, "format", formats.Names()...)
 	cli.Complete(cmd, "on-damage", onDamageChoices...)
 	cli.Complete(cmd, "recursive", "bytes")
@@ -155,11 +156,15 @@ func nearestChoice(f format.Format, chosen map[string][]string) string {
 	return ""
 }
 
-// damageHelp adds, to an error about a damaged block, the flag that skips such blocks.
+// damageHelp adds, to an error about damage, the flags that go on without the damaged block or
+// file.
 func damageHelp(err error, onDamage string) error {
 	var d *damage.Error
 	if onDamage != "fail" || !errors.As(err, &d) {
 		return err
+	}
+	if errors.As(err, new(*input.HeaderError)) {
+		return fmt.Errorf("%w; restore the file, leave it out by name with --exclude, or lose all of it with --on-damage skip or quarantine", err)
 	}
 	switch d.Kind {
 	case damage.Magic, damage.Header, damage.Schema, damage.Unsupported:
@@ -201,6 +206,22 @@ func (f *requestFlags) request(ctx context.Context) (r job.Request, err error) {
 	if r.Schema, err = f.readerSchema(ctx, f.schema); err != nil {
 		return r, err
 	}
+	if o.Exclude, err = f.excluded(o.Exclude); err != nil {
+		return r, err
+	}
 	r.Destination.Moved, err = f.moves(f.moved)
 	return r, err
+}
+
+// excluded returns the patterns of --exclude, in an order that does not depend on that of the flags.
+func (f *requestFlags) excluded(patterns []string) (all []string, err error) {
+	for _, p := range patterns {
+		pattern, err := input.LocateExclude(f.Resolve, p)
+		if err != nil {
+			return nil, fmt.Errorf("--exclude: %w", err)
+		}
+		all = append(all, pattern)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/rowtocol/rowtocol/job/plan"
 )
 
-// namedUnfinished is the most unfinished copies that the line about skipped files names.
-const namedUnfinished = 3
+// namedSkipped is the most files that the line about skipped files names for a reason.
+const namedSkipped = 3
 
 // tellSkipped logs how many files were skipped, and why.
 func (a *outcomes) tellSkipped(skipped []input.Skipped) {
@@ -23,7 +23,7 @@ func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 	}
 	level := slog.LevelInfo
 	counts := make(map[string]int)
-	var unfinished []string
+	named := make(map[string][]string) // files that the user would look for, by reason
 	for _, s := range skipped {
 		reason := s.Reason
 		switch {
@@ -34,16 +34,16 @@ func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 		case reason != input.Hidden && s.By == nil:
 			level = slog.LevelWarn // the file may have been meant as an input
 		}
-		if reason == input.Unfinished {
-			unfinished = append(unfinished, s.Path)
+		if reason == input.Unfinished || input.IsExcluded(reason) {
+			named[reason] = append(named[reason], s.Path)
 		}
 		counts[reason]++
 	}
 	var reasons []string
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		text := fmt.Sprintf("%s: %d", reason, counts[reason])
-		if reason == input.Unfinished {
-			text += ", " + strings.Join(unfinished[:min(len(unfinished), namedUnfinished)], ", ")
+		if names := named[reason]; len(names) > 0 {
+			text += ", " + strings.Join(names[:min(len(names), namedSkipped)], ", ")
 		}
 		reasons = append(reasons, text)
 	}

@@ -207,7 +207,7 @@ func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Sta
 	}
 	p, err := job.Foresee(ctx, req, s)
 	if err != nil {
-		return nil, fmt.Errorf("convert would fail: %w", err)
+		return nil, fmt.Errorf("convert would fail: %w", damageHelp(err, req.Output.OnDamage))
 	}
 	return p, nil
 }

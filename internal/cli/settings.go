@@ -16,7 +16,7 @@ func Settings() []string {
 
 const settingNames = `
 against allow-empty attach block-codec block-size bloom bloom-filter by bytes cancel checksum
-codec column columns compression copies count dest detach dry-run encoding exit-nothing
+codec column columns compression copies count dest detach dry-run encoding exclude exit-nothing
 format holder html incremental index input invalid-utf8 job-name json json-unions keep-replaced
 key keytab limit lineage log-format log-level many-files max-input-block max-lost-rows
 max-runtime memory meta metrics-file min-age moved offset older-than on-damage output

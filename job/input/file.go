@@ -129,8 +129,17 @@ func (f file) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Describe opens an input, reads its header and describes it. On an error, only the
-// path of the input is reliable.
+// HeaderError is the error for a file whose header is damaged or missing, so that none of its rows
+// can be read.
+type HeaderError struct{ Err error }
+
+func (e *HeaderError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the damage.
+func (e *HeaderError) Unwrap() error { return e.Err }
+
+// Describe opens an input, reads its header and describes it. If the error is a *HeaderError, the
+// input is described as one that is lost as a whole. On another error, only its path is reliable.
 func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input, *ocf.Header, error) {
 	in, began := manifest.Input{Path: name}, time.Now()
 	f, err := OpenNamed(ctx, resolve, name)
@@ -142,20 +151,24 @@ func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input
 	if in.Size = f.Size(); in.Size == 0 {
 		d := damage.New(damage.Magic, name, 0, "not an Avro object container file")
 		d.Err = ErrEmpty
-		return in, nil, d
+		return in, nil, &HeaderError{d}
 	}
 	first := keepFront(f)
 	defer first.release()
-	h, err := ocf.ReadHeader(first, f.Size(), name)
-	if err != nil {
-		return in, nil, err
+	h, headerErr := ocf.ReadHeader(first, f.Size(), name)
+	switch {
+	case headerErr == nil:
+		in.HeaderSize = h.Size
+	case errors.As(headerErr, new(*damage.Error)):
+		in.HeaderSize, in.Unreadable = min(in.Size, identityTail), headerErr.Error()
+		headerErr = &HeaderError{headerErr}
+	default:
+		return in, nil, headerErr
 	}
-	in.HeaderSize = h.Size
-	in.Identity, err = identity(first, in)
-	if err != nil {
+	if in.Identity, err = identity(first, in); err != nil {
 		return in, nil, fmt.Errorf("input %s: %w", name, err)
 	}
-	return in, h, nil
+	return in, h, headerErr
 }
 
 // ErrEmpty is the error for a file without bytes. Even an Avro file without rows has a header.

@@ -25,6 +25,54 @@ type Filter struct {
 	// Marker is the name of a file. Files whose directory lacks the marker are left out. A
 	// later run may convert them. If Marker is empty, no marker is needed.
 	Marker string
+	// Exclude are patterns. A pattern with a slash leaves out the files at the locations that it
+	// matches, and those in the directories that it matches. Another pattern leaves out the files
+	// whose names it matches.
+	Exclude []string
+}
+
+// excludedBy begins the reason why a file is left out by name.
+const excludedBy = "excluded by "
+
+// IsExcluded reports whether a reason is that a file is left out by name.
+func IsExcluded(reason string) bool { return strings.HasPrefix(reason, excludedBy) }
+
+// Excluded says which of the patterns leaves out the file at a location; empty if none does. See
+// Filter.Exclude.
+func Excluded(patterns []string, location string) string {
+	for _, pattern := range patterns {
+		if matchesLocation(pattern, location) {
+			return excludedBy + pattern
+		}
+	}
+	return ""
+}
+
+func matchesLocation(pattern, location string) bool {
+	if !strings.Contains(pattern, "/") {
+		ok, _ := path.Match(pattern, path.Base(location)) // check found the pattern to be valid
+		return ok
+	}
+	for end := len(location); end > 0; end = strings.LastIndexByte(location[:end], '/') {
+		if ok, _ := path.Match(pattern, location[:end]); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// LocateExclude returns the pattern of Filter.Exclude for one that a user gave. A pattern with a
+// slash is a location, as an input is.
+func LocateExclude(resolve Resolve, pattern string) (string, error) {
+	//guard: refuses a pattern that matches nothing
+	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+		return "", failure.New(failure.Usage, "%q is not a pattern", pattern)
+	}
+	if !strings.Contains(pattern, "/") {
+		return pattern, nil
+	}
+	at, err := Locate(resolve, pattern)
+	return at.Origin + at.Path, err
 }
 
 // check refuses a filter that makes no sense.
@@ -57,6 +105,9 @@ func (f *Filter) apply(files []File, now time.Time) (left []File, out []Skipped)
 
 // reason says why a file is not an input at a time; empty if it is one.
 func (f *Filter) reason(file *File, now time.Time) string {
+	if excluded := Excluded(f.Exclude, file.Name); excluded != "" {
+		return excluded
+	}
 	switch {
 	//guard: skips files that their writer has not finished
 	case !file.marked:

@@ -40,7 +40,7 @@ func FitFirst(inputs []manifest.Input, texts []string) (*Fit, error) {
 	for _, w := range writersOf(inputs, texts) {
 		s, err := shred.ParseSchema(w.text)
 		if err != nil {
-			return nil, failure.As(failure.Input, InFile(w.files[0], err))
+			return nil, failure.As(failure.Input, &HeaderError{InFile(w.files[0], err)})
 		}
 		identity := s.Identity()
 		g := known[identity]

@@ -124,6 +124,10 @@ func (f *partitionFinder) fail(ctx context.Context, below string, err error) err
 // file handles a file next to partitions.
 func (f *partitionFinder) file(ctx context.Context, b manifest.Branch, info store.Info) error {
 	name := f.in.Origin + info.Path
+	if excluded := Excluded(f.s.Filter.Exclude, name); excluded != "" {
+		f.add(info, excluded)
+		return nil
+	}
 	_, _, err := Describe(ctx, f.s.Resolve, name)
 	if err == nil {
 		//guard: reports each file that is skipped

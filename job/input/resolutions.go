@@ -68,7 +68,7 @@ func (r *Resolutions) Of(name, schema string) (*shred.Resolution, error) {
 func (r *Resolutions) resolve(name, schema string) (*shred.Resolution, error) {
 	writer, err := shred.ParseSchema(schema)
 	if err != nil {
-		return nil, failure.As(failure.Input, InFile(name, err))
+		return nil, failure.As(failure.Input, &HeaderError{InFile(name, err)})
 	}
 	by, err := shred.Resolve(writer, r.reader, r.rules)
 	if err != nil {

@@ -116,7 +116,12 @@ func (in *Input) Relate(known *Input) Relation {
 	if known.was != nil && in.relate(known.was) == SameFile {
 		return SameFile
 	}
-	return in.relate(known)
+	r := in.relate(known)
+	//guard: converts a file that was lost as a whole, once it has other bytes
+	if r == Changed && known.Unreadable != "" {
+		return Unrelated
+	}
+	return r
 }
 
 // relate is Relate without the known input's earlier name.

@@ -35,6 +35,9 @@ type Input struct {
 	Size       int64  `json:"size"`
 	Identity   uint32 `json:"identity"`    // CRC-32C of the header and of the last 64 KiB
 	HeaderSize int64  `json:"header_size"` // offset of the first block; 0 for an empty file, which has no header
+	// Unreadable is why the header cannot be read; empty if it can. The file is then lost as a
+	// whole: one task has all of it, and HeaderSize is how many of its first bytes Identity covers.
+	Unreadable string `json:"unreadable,omitempty"`
 	// The fields below do not identify the input. They decide whether a file must be opened, or
 	// read whole, to recognize it: see Relate.
 
@@ -58,7 +61,7 @@ func (in Input) Same(other Input) bool { return in.bare() == other.bare() }
 
 // bare returns an input with only the fields that shape a plan.
 func (in Input) bare() Input {
-	return Input{Path: in.Path, Size: in.Size, Identity: in.Identity, HeaderSize: in.HeaderSize}
+	return Input{Path: in.Path, Size: in.Size, Identity: in.Identity, HeaderSize: in.HeaderSize, Unreadable: in.Unreadable}
 }
 
 // Options are the options that shape output bytes or decide which rows are in them.
@@ -79,6 +82,8 @@ type Options struct {
 	// Index are the key indexes to make, each given by the fields of its keys: see
 	// rowkey.Parse.
 	Index []string `json:"index,omitempty"`
+	// Exclude are the patterns of inputs that are left out, sorted: see input.Filter.
+	Exclude []string `json:"exclude,omitempty"`
 }
 
 // Differences describes how a request differs from r, the earlier one; empty if
@@ -108,6 +113,11 @@ func inputDifferences(before, now []Input) (texts []string) {
 		case m.Relation == SameFile:
 		case m.Relation == Unread && m.CRC32C == nil: // before is a plan's: what its tasks read is compared when it is used
 		case m.Relation == Unrelated:
+			if was := known.Named(in); was != nil { // a file that had no readable header, with other bytes
+				found[was.Path] = true
+				texts = append(texts, fmt.Sprintf("input %s changed: %s", in.Path, was.How(in)))
+				continue
+			}
 			texts = append(texts, fmt.Sprintf("input %s was added", in.Path))
 		default:
 			texts = append(texts, fmt.Sprintf("input %s changed: %s", in.Path, m.How(in)))

@@ -94,6 +94,8 @@ type Loss struct {
 	Rows       int64  `json:"rows"` // -1 if the number is unknown
 	Reason     string `json:"reason"`
 	Quarantine *File  `json:"quarantine,omitempty"` // copy of the range
+	// Whole is whether the range is a whole file, whose header could not be read.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // LostRows returns the number of rows that are known to be lost. known is false if the number
@@ -108,8 +110,29 @@ func LostRows(losses []Loss) (rows int64, known bool) {
 }
 
 // DescribeLosses returns a text about the sum of losses: "2 damaged ranges of the input, with at
-// least 3 rows".
+// least 3 rows", and after it the first of the files that are lost as a whole.
 func DescribeLosses(losses []Loss) string {
+	files := slices.DeleteFunc(slices.Clone(losses), func(l Loss) bool { return !l.Whole })
+	ranges := slices.DeleteFunc(slices.Clone(losses), func(l Loss) bool { return l.Whole })
+	switch {
+	case len(files) == 0:
+		return describeRanges(ranges)
+	case len(ranges) == 0:
+		return describeFiles(files)
+	}
+	return describeRanges(ranges) + ", and " + describeFiles(files)
+}
+
+// describeFiles returns a text about files that are lost as a whole.
+func describeFiles(losses []Loss) string {
+	if len(losses) == 1 {
+		return fmt.Sprintf("the whole file %s, with an unknown number of rows", losses[0].Input)
+	}
+	return fmt.Sprintf("%d whole files, with an unknown number of rows; the first is %s", len(losses), losses[0].Input)
+}
+
+// describeRanges returns a text about ranges of files.
+func describeRanges(losses []Loss) string {
 	rows, known := LostRows(losses)
 	ranges, number := "damaged ranges", fmt.Sprintf("%d rows", rows)
 	if len(losses) == 1 {

@@ -66,7 +66,9 @@ func (s *Survey) Expect(p *manifest.Plan) []Expected {
 		for _, piece := range t.Pieces {
 			in := &p.Request.Inputs[piece.Input]
 			cut = cut || piece.Start > 0 || piece.End < in.Size
-			if piece.Start == 0 {
+			if in.Unreadable != "" {
+				bytes -= piece.End - piece.Start
+			} else if piece.Start == 0 {
 				bytes -= min(in.HeaderSize, piece.End)
 			}
 		}

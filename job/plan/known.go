@@ -135,18 +135,20 @@ func (s *Survey) knownOpened(ctx context.Context, h *header, err error) (bool, e
 	case errors.Is(err, input.ErrEmpty) && before.Size == 0:
 		return true, nil
 	//guard: reports a file that was replaced
-	case err != nil && input.NotInput(err) != "":
+	case err != nil && input.NotInput(err) != "" && before.Unreadable == "":
 		return false, failure.As(failure.Input, &Changed{before.Owner, now.Path, fmt.Sprintf("it was an Avro file and is not one now: %v", err)})
-	case err != nil:
+	case err != nil && now.Unreadable == "":
 		return false, err
 	}
-	m, err := s.findKnown(ctx, now, false)
+	m, findErr := s.findKnown(ctx, now, false)
 	switch {
-	case err != nil || m.Relation == manifest.Unrelated:
+	case findErr != nil:
+		return false, findErr
+	case m.Relation == manifest.Unrelated:
 		return false, err
 	//guard: converts a file that changed after another partition converted it
 	case m.otherPartition && m.Relation == manifest.Changed:
-		return false, nil
+		return false, err
 	//guard: reports a file that changed
 	case m.Relation != manifest.SameFile:
 		return false, failure.As(failure.Input, &Changed{m.Owner, now.Path, m.How(now)})

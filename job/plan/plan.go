@@ -46,6 +46,13 @@ type Asked struct {
 	Filter input.Filter
 }
 
+// InputFilter returns Filter with the patterns of Output, which plans and outputs keep.
+func (a *Asked) InputFilter() input.Filter {
+	f := a.Filter
+	f.Exclude = a.Output.Exclude
+	return f
+}
+
 // Request is a conversion to plan.
 type Request struct {
 	Asked
@@ -132,7 +139,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	if !utf8.ValidString(s.Dest.Path) {
 		return nil, failure.New(failure.Usage, "destination %q: the name is not UTF-8, and a plan cannot hold it", s.Dest.Path)
 	}
-	files, skipped, err := input.Expand(ctx, input.Search{Resolve: r.Resolve, Inputs: r.Inputs, Dest: &s.Dest, AllowEmpty: r.AllowEmpty, Filter: r.Filter})
+	files, skipped, err := input.Expand(ctx, input.Search{Resolve: r.Resolve, Inputs: r.Inputs, Dest: &s.Dest, AllowEmpty: r.AllowEmpty, Filter: r.InputFilter()})
 	if errors.Is(err, input.ErrNoMatch) {
 		err = fmt.Errorf("%w; with --allow-empty that is no error", err)
 	}
@@ -152,11 +159,16 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	if r.Taken != nil {
 		r.Taken.Add(r.Partition, s.Request.Inputs)
 	}
+	withRows := slices.DeleteFunc(slices.Clone(taken), func(h header) bool { return h.lost || h.known })
+	lost := s.lostFile()
+	//guard: refuses to lose files when nothing says which columns the output has
+	if len(withRows) == 0 && lost != nil && s.Request.Schema == "" {
+		return nil, failure.New(failure.Input, "no input has a header that can be read, and without --schema nothing else says which columns the output has; the first is %s: %s", lost.Path, lost.Unreadable)
+	}
 	if err := s.checkArguments(taken, r.Inputs); err != nil {
 		return nil, err
 	}
-	withRows := slices.DeleteFunc(slices.Clone(taken), func(h header) bool { return h.lost || h.known })
-	if len(withRows) == 0 {
+	if len(withRows) == 0 && lost == nil {
 		if !r.AllowWaiting && !slices.ContainsFunc(taken, func(h header) bool { return h.known }) {
 			s.Warnings = append(s.Warnings, "the inputs hold no Avro file")
 		}
@@ -167,6 +179,16 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 		return nil, err
 	}
 	return s, s.mapColumns(schema)
+}
+
+// lostFile returns the first input that is lost as a whole, or nil. A task records the loss, so
+// the plan needs columns even if no input has rows.
+func (s *Survey) lostFile() *manifest.Input {
+	i := slices.IndexFunc(s.Request.Inputs, func(in manifest.Input) bool { return in.Unreadable != "" })
+	if i < 0 {
+		return nil
+	}
+	return &s.Request.Inputs[i]
 }
 
 // OnlyWaiting reports whether the request has no inputs because the filter leaves files out.

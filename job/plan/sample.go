@@ -72,7 +72,9 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 	})
 	for _, in := range r.inputs {
 		r.starts = append(r.starts, r.total)
-		r.total += in.Size - in.HeaderSize
+		if in.Unreadable == "" {
+			r.total += in.Size - in.HeaderSize
+		}
 	}
 	return r
 }

@@ -23,7 +23,7 @@ type header struct {
 	input  manifest.Input
 	schema string // text of the schema
 	known  bool   // whether the destination, another partition or an earlier file has the rows
-	lost   bool   // whether the file is an input without a header, whose rows are all lost
+	lost   bool   // whether the file is an input without a readable header, whose rows are all lost
 	skip   string // why the file is not an input; empty if it is an input
 	same   string // name of the file that has the same rows, if this file is skipped
 	open   bool   // whether a writer has the file open
@@ -49,10 +49,13 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header,
 			return s.headerFailed(h, err)
 		}
 		h.schema = shared.intern(first.Schema)
-		return nil
+		return s.headerFailed(h, s.checkSchema(&shared, h))
 	})
 	if err == nil {
 		err = s.skipRepeated(ctx, headers)
+	}
+	if err == nil {
+		err = s.tellLost(headers)
 	}
 	if err == nil {
 		err = s.config.Taken.checkNew(s.config.Partition, headers)
@@ -101,15 +104,57 @@ func (s *Survey) headerFailed(h *header, err error) error {
 	case err == nil:
 		return nil
 	case h.file.Found || h.open && !h.file.Named:
-		if h.skip = input.NotInput(err); h.skip == "" {
-			return err
+		if h.skip = input.NotInput(err); h.skip != "" {
+			return nil
 		}
-		return nil
-	case errors.Is(err, input.ErrEmpty) && s.Request.Options.OnDamage != "fail":
-		h.lost = true // manifest.NewSuccess lists the loss
+	}
+	if s.Request.Options.OnDamage == "fail" || !errors.As(err, new(*input.HeaderError)) {
+		return err
+	}
+	h.lost = true // the task that has the file records the loss; of an empty file, manifest.NewSuccess
+	return nil
+}
+
+// checkSchema checks that the schema of a file can be read if the file can be lost. Otherwise
+// schemaOf reports the first of the files whose schema cannot be read.
+func (s *Survey) checkSchema(shared *sharedTexts, h *header) error {
+	if s.Request.Options.OnDamage == "fail" {
 		return nil
 	}
-	return err
+	err := shared.check(h.schema)
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%s: %w", h.file.Name, err)
+	h.input.Unreadable = err.Error()
+	return &input.HeaderError{Err: err}
+}
+
+// listedLost is the number of lost files that warnings name.
+const listedLost = 10
+
+// tellLost warns of the files that are lost as a whole. It refuses them if the request limits the
+// lost rows, because nobody knows how many rows such a file has.
+func (s *Survey) tellLost(headers []header) error {
+	lost := 0
+	for i := range headers {
+		h := &headers[i]
+		if h.input.Unreadable == "" || !h.lost {
+			continue
+		}
+		//guard: bounds the rows that are lost
+		if limit := s.Request.Options.MaxLostRows; limit >= 0 {
+			return failure.New(failure.Input, "input %s would be lost as a whole, and nobody knows how many rows it has, so --max-lost-rows %d cannot be kept: "+
+				"restore it, leave it out with --exclude, or set no limit; %s", h.file.Name, limit, h.input.Unreadable)
+		}
+		if lost++; lost <= listedLost {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is lost as a whole, because its header cannot be read: %s", h.file.Name, h.input.Unreadable))
+		}
+	}
+	if more := lost - listedLost; more > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("further inputs are lost as a whole: %d", more))
+	}
+	return nil
 }
 
 // checkArguments refuses a request if one of its arguments leads to no file, or if no file
@@ -147,7 +192,7 @@ func (s *Survey) checkArguments(taken []header, args []string) error {
 	}
 	//guard: refuses to replace an output by an empty one
 	if !readable && len(taken) > 0 {
-		return failure.New(failure.Input, "all inputs are empty files; --allow-empty makes nothing of them")
+		return failure.New(failure.Input, "all inputs are empty files, or have no header that can be read; --allow-empty accepts that")
 	}
 	return nil
 }
@@ -158,7 +203,9 @@ func (s *Survey) schemaOf(headers []header) (*shred.Schema, error) {
 	for i, h := range headers {
 		inputs[i], texts[i] = h.input, h.schema
 	}
-	s.first = inputs[0].Path
+	if len(inputs) > 0 {
+		s.first = inputs[0].Path
+	}
 	var fit *input.Fit
 	var err error
 	if s.Request.Schema == "" {
@@ -179,8 +226,24 @@ func (s *Survey) schemaOf(headers []header) (*shred.Schema, error) {
 // sharedTexts keeps one copy of equal texts, because many inputs have few schemas. It
 // may be used concurrently.
 type sharedTexts struct {
-	mu    sync.Mutex
-	known map[string]string
+	mu      sync.Mutex
+	known   map[string]string
+	checked map[string]error // the error of each schema that was parsed, or nil
+}
+
+// check returns the error of parsing a schema.
+func (s *sharedTexts) check(schema string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err, done := s.checked[schema]
+	if !done {
+		if s.checked == nil {
+			s.checked = make(map[string]error)
+		}
+		_, err = shred.ParseSchema(schema)
+		s.checked[schema] = err
+	}
+	return err
 }
 
 func (s *sharedTexts) intern(text string) string {

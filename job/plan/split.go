@@ -32,8 +32,8 @@ const maxOver = 100
 
 // cut divides inputs into tasks. An input of more than size bytes is cut at multiples of
 // size, and its last piece is up to 1.1 times as large, exactly as Hadoop cuts files. Each
-// piece is a task. Smaller inputs are grouped whole, in order. No task has both a piece and
-// whole inputs, and no task has empty inputs.
+// piece is a task. Smaller inputs, and those that are lost as a whole, are grouped whole, in
+// order. No task has both a piece and whole inputs, and no task has empty inputs.
 func cut(inputs []manifest.Input, size int64) []manifest.Task {
 	var tasks []manifest.Task
 	add := func(pieces ...manifest.Piece) {
@@ -51,7 +51,7 @@ func cut(inputs []manifest.Input, size int64) []manifest.Task {
 		if in.Size == 0 {
 			continue // an empty file is lost, so no task opens it
 		}
-		if in.Size <= size {
+		if in.Size <= size || in.Unreadable != "" {
 			if sum+in.Size > size {
 				flush()
 			}

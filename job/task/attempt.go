@@ -37,7 +37,8 @@ type attempt struct {
 	inputs   map[string]int // numbers of the task's inputs, by path
 	summed   []*summedFile  // opened file of each piece; nil until it is opened
 	parts    []manifest.Part
-	copies   []manifest.File // copies of damaged ranges, one for each loss
+	lost     []manifest.Loss // inputs that are lost as a whole
+	copies   []manifest.File // copies of damaged ranges, one for each loss, first those of lost
 	sink     AttemptSink     // nil if there is no sink
 	side     []manifest.File
 	reported atomic.Int64 // input bytes that were reported as progress
@@ -91,6 +92,10 @@ func writeResult(ctx context.Context, st store.Store, dir string, res *manifest.
 
 // convert makes the files of the task.
 func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
+	sources, err := a.sources(ctx)
+	if err != nil {
+		return mapper.Stats{}, err
+	}
 	endSink, err := a.beginSink()
 	if err != nil {
 		return mapper.Stats{}, err
@@ -111,7 +116,7 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	if a.sink != nil {
 		cfg.RowSink = a.sink
 	}
-	stats, err := mapper.Run(ctx, a.sources(), cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
+	stats, err := mapper.Run(ctx, sources, cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
 	if errors.As(err, new(*budget.Error)) {
 		err = memoryError(err, a.share.mapping)
 	}
@@ -130,29 +135,66 @@ func memoryError(err error, mapping int) error {
 	return failure.As(failure.Usage, err)
 }
 
-// sources returns the pieces of the task.
-func (a *attempt) sources() (sources []mapper.Source) {
+// sources returns the pieces of the task that have rows to read, and records the loss of the
+// others.
+func (a *attempt) sources(ctx context.Context) (sources []mapper.Source, err error) {
 	a.inputs = make(map[string]int, len(a.task.Pieces))
 	a.summed = make([]*summedFile, len(a.task.Pieces))
 	for i, p := range a.task.Pieces {
 		in := a.plan.Request.Inputs[p.Input]
 		a.inputs[in.Path] = p.Input
+		if in.Unreadable != "" {
+			if err := a.lose(ctx, in, i, p); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		sources = append(sources, mapper.Source{
 			Name: in.Path,
 			Open: func(ctx context.Context) (mapper.Source, error) { return a.open(ctx, in, i, p) },
 		})
 	}
-	return sources
+	return sources, nil
 }
 
-// open opens a piece of an input. number is the number of the piece in the task.
-func (a *attempt) open(ctx context.Context, in manifest.Input, number int, p manifest.Piece) (_ mapper.Source, err error) {
+// openSummed opens a piece of an input. number is the number of the piece in the task.
+func (a *attempt) openSummed(ctx context.Context, in manifest.Input, number int, p manifest.Piece) (*summedFile, error) {
 	opened, found, err := input.Open(ctx, a.options.Resolve, in)
 	if err != nil {
-		return mapper.Source{}, err
+		return nil, err
 	}
 	f := &summedFile{File: opened, found: found, next: p.Start, end: p.End}
 	a.summed[number] = f
+	return f, nil
+}
+
+// lose records the loss of an input whose header cannot be read. It reads the input, because the
+// result of a task has the checksum of each piece.
+func (a *attempt) lose(ctx context.Context, in manifest.Input, number int, p manifest.Piece) error {
+	f, err := a.openSummed(ctx, in, number, p)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	all := ocf.Range{Start: p.Start, End: p.End}
+	if a.onDamage == mapper.Quarantine {
+		err = a.quarantine(ctx, mapper.Source{Name: in.Path, R: f}, all)
+	} else {
+		_, _, err = store.SumRange(ctx, f, all.Start, all.End)
+	}
+	if err != nil {
+		return fmt.Errorf("input %s: %w", in.Path, err)
+	}
+	a.lost = append(a.lost, manifest.Loss{Input: in.Path, Start: p.Start, End: p.End, Rows: -1, Reason: in.Unreadable, Whole: true})
+	return nil
+}
+
+// open opens a piece of an input with rows. number is the number of the piece in the task.
+func (a *attempt) open(ctx context.Context, in manifest.Input, number int, p manifest.Piece) (_ mapper.Source, err error) {
+	f, err := a.openSummed(ctx, in, number, p)
+	if err != nil {
+		return mapper.Source{}, err
+	}
 	closeFile := func() { _ = f.Close() } // only read
 	defer func() {
 		if err != nil {
@@ -198,13 +240,15 @@ func (a *attempt) quarantine(ctx context.Context, src mapper.Source, lost ocf.Ra
 }
 
 // losses describes the lost rows.
-func (a *attempt) losses(stats mapper.Stats) (losses []manifest.Loss) {
-	for i, l := range stats.Losses {
-		loss := manifest.Loss{Input: l.Source, Start: l.Range.Start, End: l.Range.End, Rows: l.Rows, Reason: l.Reason}
-		if a.onDamage == mapper.Quarantine {
-			loss.Quarantine = &a.copies[i]
+func (a *attempt) losses(stats mapper.Stats) []manifest.Loss {
+	losses := a.lost
+	for _, l := range stats.Losses {
+		losses = append(losses, manifest.Loss{Input: l.Source, Start: l.Range.Start, End: l.Range.End, Rows: l.Rows, Reason: l.Reason})
+	}
+	if a.onDamage == mapper.Quarantine {
+		for i := range losses {
+			losses[i].Quarantine = &a.copies[i]
 		}
-		losses = append(losses, loss)
 	}
 	return losses
 }
