@@ -25,7 +25,7 @@ func rowtocolOn(t *testing.T, dir string, in io.Reader, args ...string) output {
 func TestAvroInput(t *testing.T) {
 	dir := t.TempDir()
 	a := writePairs(t, dir, "a.avro", 0, 3000)
-	rowtocol(t, dir, nil, "convert", "--row-group-size", "9000", "--block-size", "512", "a.avro", "a").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--row-group-size", "9000B", "--block-size", "512", "a.avro", "a").want(t, 0)
 	write(t, dir+"/v2.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"n","type":"double","aliases":["id"]},{"name":"new","type":["null","int"],"default":null}]}`))
 	for _, args := range []string{
 		"cat", "cat --columns words", "cat --where id>2990||id<3 --columns id", "cat --offset 2500 --limit 3", "cat --where id>5 --offset 1234 --limit 2",

@@ -45,7 +45,7 @@ func convertStamps(t *testing.T, dir, name string, row int, ms, ns int64) {
 		must(t, w.AppendBlock(1, data))
 	}
 	write(t, filepath.Join(dir, name+".avro"), b.Bytes())
-	rowtocol(t, dir, nil, "convert", "--row-group-size", "4000", "--block-size", "256", name+".avro", name).want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--row-group-size", "4000B", "--block-size", "256", name+".avro", name).want(t, 0)
 }
 
 // readRecords reads an Arrow stream that cat has written.

@@ -21,7 +21,7 @@ func catPairs(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 100)
 	writePairs(t, dir, "b.avro", 100, 50)
-	rowtocol(t, dir, nil, "convert", "--row-group-size", "1200", "--block-size", "64", "a.avro", "a").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--row-group-size", "1200B", "--block-size", "64", "a.avro", "a").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "b.avro", "b").want(t, 0)
 	if parts, err := filepath.Glob(dir + "/a/part-*"); err != nil || len(parts) < 2 {
 		t.Fatal(parts, err)

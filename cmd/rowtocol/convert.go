@@ -189,6 +189,7 @@ func (c *convertCommand) execute(ctx context.Context) error {
 	if c.dryRun {
 		return c.showPlan(ctx, req)
 	}
+	c.warnOfSize()
 	outcome, err := c.engine.convert(ctx, req)
 	if errors.Is(err, task.ErrDetached) {
 		c.reportDetached(outcome, req.Dest)

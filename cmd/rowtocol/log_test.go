@@ -68,7 +68,7 @@ func TestLogOfConvert(t *testing.T) {
 	convert := []string{"convert", "--json", "--row-group-size", "16KiB", "a.avro", "b.avro", "out"}
 	o := rowtocol(t, dir, []string{"TZ=Asia/Tokyo"}, convert...).want(t, 0)
 	first, last := o.wantRun(t, "convert", "done")
-	if len(o.logLines(t)) != 2 || first["dest"] != "out" || fmt.Sprint(first["from"]) != "[a.avro b.avro]" || first.number("arguments") != 2 {
+	if len(o.logLines(t)) != 3 || first["dest"] != "out" || fmt.Sprint(first["from"]) != "[a.avro b.avro]" || first.number("arguments") != 2 {
 		t.Errorf("%s", o.stderr)
 	}
 	var c converted
@@ -230,7 +230,7 @@ func TestLogFlags(t *testing.T) {
 	run := func(env, args string) output {
 		t.Helper()
 		n++
-		return rowtocol(t, dir, []string{env}, append(strings.Fields(args), "--row-group-size", "16KiB", "a.avro", fmt.Sprint("out", n))...)
+		return rowtocol(t, dir, []string{env}, append(strings.Fields(args), "--row-group-size", "1MiB", "a.avro", fmt.Sprint("out", n))...)
 	}
 	for _, c := range []struct {
 		env, args     string

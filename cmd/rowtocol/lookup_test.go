@@ -24,9 +24,9 @@ func indexedPairs(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	writePairs(t, dir, "a.avro", 0, 100)
-	rowtocol(t, dir, nil, "convert", "--incremental", "--index", "id", "--row-group-size", "2000", "--block-size", "256", "a.avro", "out").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--incremental", "--index", "id", "--row-group-size", "2000B", "--block-size", "256", "a.avro", "out").want(t, 0)
 	writePairs(t, dir, "b.avro", 50, 100)
-	rowtocol(t, dir, nil, "convert", "--incremental", "--index", "id", "--row-group-size", "2000", "--block-size", "256", "b.avro", "out").want(t, 0, "KiB of key indexes")
+	rowtocol(t, dir, nil, "convert", "--incremental", "--index", "id", "--row-group-size", "2000B", "--block-size", "256", "b.avro", "out").want(t, 0, "KiB of key indexes")
 	return dir
 }
 

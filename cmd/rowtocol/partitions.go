@@ -87,6 +87,9 @@ func (c *convertCommand) checkPartitioned() error {
 // A signal stops it.
 func (c *convertCommand) convertPartitions(ctx context.Context, req job.Request) error {
 	p := &job.Partitions{Request: req, Reprocess: c.reprocess}
+	if !c.dryRun {
+		c.warnOfSize()
+	}
 	names, beside, err := p.Find(ctx)
 	if err != nil {
 		return err

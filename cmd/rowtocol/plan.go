@@ -98,6 +98,7 @@ func (c *planCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
+	c.warnOfSize()
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
@@ -201,6 +202,7 @@ func (c *convertCommand) showPlan(ctx context.Context, req job.Request) error {
 		return err
 	}
 	skipped := made.survey.Skipped
+	c.warnOfSize()
 	c.Warn(made.plan.Warnings)
 	c.tellSkipped(skipped)
 	c.listSkipped("skipped", skipped)

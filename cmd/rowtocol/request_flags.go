@@ -55,7 +55,7 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 		}
 	}
 	flags.Var(&f.blockSize, "block-size", "number of bytes after which a column's block ends (default 64KiB, or less if --memory is too small for the columns)")
-	flags.Var((*cli.ByteSize)(&o.RowGroupSize), "row-group-size", "size at which a row group (a file, or with cfile a directory of files) ends; only its last row may exceed it")
+	flags.Var((*cli.LargeSize)(&o.RowGroupSize), "row-group-size", "size at which a row group (a file, or with cfile a directory of files) ends; only its last row may exceed it")
 	flags.StringVar(&o.OnDamage, "on-damage", "fail", "what to do about damaged input: fail; skip, which leaves it out; or quarantine, which leaves it out and keeps its bytes in DEST")
 	flags.Int64Var(&o.MaxLostRows, "max-lost-rows", -1, "fail if more rows than this are lost to damage; -1 is no limit")
 	flags.Var((*cli.ByteSize)(&o.MaxInputBlock), "max-input-block", "limit for a decompressed input block, and for a row after it is resolved to --schema")
@@ -171,6 +171,16 @@ func damageHelp(err error, onDamage string) error {
 		return err // the damage is not in a block
 	}
 	return fmt.Errorf("%w; --on-damage skip or quarantine goes on without the damaged block", err)
+}
+
+// smallRowGroup is the size below which row groups draw a warning.
+const smallRowGroup = 1 << 20
+
+// warnOfSize warns of row groups that make many small files.
+func (f *requestFlags) warnOfSize() {
+	if size := cli.ByteSize(f.req.Output.RowGroupSize); size < smallRowGroup {
+		f.Log.Warn(fmt.Sprintf("--row-group-size is only %v, which makes many small files; the usual size is 128MiB", size))
+	}
 }
 
 // request checks the flags, and completes the request.

@@ -14,7 +14,7 @@ func TestWhereByIndex(t *testing.T) {
 	mail, err := filepath.Abs("../../testdata/mail")
 	must(t, err)
 	dir := t.TempDir()
-	rowtocol(t, dir, nil, "convert", "--row-group-size", "40000", "--block-size", "4096",
+	rowtocol(t, dir, nil, "convert", "--row-group-size", "40000B", "--block-size", "4096",
 		"--index", "id", "--index", "from,date", "--index", "score", "--index", "subject", mail, "out").want(t, 0)
 	random := rand.New(rand.NewPCG(1, 2))
 	operators := []string{"=", "<", "<=", ">", ">=", "!="}

@@ -52,6 +52,30 @@ func (s *ByteSize) Set(text string) error {
 	return nil
 }
 
+// LargeSize is a ByteSize of which a number without a unit is more often meant in MiB if it is
+// small.
+type LargeSize ByteSize
+
+// leastBare is the least LargeSize without a unit.
+const leastBare = 64 << 10
+
+// Set implements pflag.Value.
+func (s *LargeSize) Set(text string) error {
+	if err := (*ByteSize)(s).Set(text); err != nil {
+		return err
+	}
+	if bare := strings.TrimSpace(text); strings.Trim(bare, "0123456789") == "" && *s > 0 && *s < leastBare {
+		return fmt.Errorf("%s is a number of bytes; did you mean %sMiB? Write %sB for so few bytes", bare, bare, bare)
+	}
+	return nil
+}
+
+// String implements pflag.Value.
+func (s *LargeSize) String() string { return ByteSize(*s).String() }
+
+// Type implements pflag.Value.
+func (s *LargeSize) Type() string { return "size" }
+
 // looseSize matches common spellings of a size.
 var looseSize = lazyregexp.New(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT])[iI]?[bB]?\s*$`)
 
