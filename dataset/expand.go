@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -68,11 +67,22 @@ type root struct {
 	pattern bool
 }
 
+// missing is the error for a location where nothing is. Its text has no terms of the system.
+type missing struct{ text string }
+
+func (m *missing) Error() string { return m.text }
+
+// Unwrap makes the error one of storage that lacks a file.
+func (m *missing) Unwrap() error { return store.ErrNotExist }
+
 // expand returns the roots that a location names.
 func expand(ctx context.Context, at store.Location) ([]root, error) {
 	found, pattern, err := store.Match(ctx, at)
 	if errors.Is(err, path.ErrBadPattern) {
 		return nil, queryf("%w", err)
+	}
+	if errors.Is(err, store.ErrNotExist) {
+		return nil, &missing{at.Origin + at.Path + " does not exist"}
 	}
 	if err != nil {
 		return nil, err
@@ -83,7 +93,7 @@ func expand(ctx context.Context, at store.Location) ([]root, error) {
 	}
 	found = slices.DeleteFunc(found, func(i store.Info) bool { return hides(components(i.Path), elements) })
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no file matches the pattern: %w", at.Path, store.ErrNotExist)
+		return nil, &missing{at.Origin + at.Path + ": no file matches the pattern"}
 	}
 	slices.SortFunc(found, func(a, b store.Info) int { return comparePaths(a.Path, b.Path) })
 	above := elements[:max(slices.IndexFunc(elements, store.IsPattern), 0)]

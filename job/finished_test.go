@@ -115,8 +115,8 @@ func TestAnotherRequest(t *testing.T) {
 	}{
 		"added":    {func(r *Request) { r.Inputs = []string{in, more} }, []string{"input " + more + " was added"}},
 		"removed":  {func(r *Request) { r.Inputs = []string{more} }, []string{"a.avro is not named", "was added"}},
-		"option":   {func(r *Request) { r.Output.RowGroupSize = 32 << 10 }, []string{"option row_group_size was 16384 and is 32768"}},
-		"format's": {func(r *Request) { r.Output.FormatOptions = json.RawMessage(`{"codec":"snappy","checksum":"crc32"}`) }, []string{`option codec was "null" and is "snappy"`}},
+		"option":   {func(r *Request) { r.Output.RowGroupSize = 32 << 10 }, []string{"--row-group-size was 16KiB and is 32KiB"}},
+		"format's": {func(r *Request) { r.Output.FormatOptions = json.RawMessage(`{"codec":"snappy","checksum":"crc32"}`) }, []string{`--codec was null and is snappy`}},
 		"schema":   {func(r *Request) { r.Schema = avrotest.Schema }, []string{"a schema is given"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestOutputOfAnotherJob(t *testing.T) {
 	late := r
 	late.Resolve = storetest.ResolveTo(callBefore(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, other) }))
 	_, err := Convert(t.Context(), late)
-	failuretest.Want(t, err, failure.Foreign, "another request", "row_group_size")
+	failuretest.Want(t, err, failure.Foreign, "another request", "--row-group-size")
 
 	r.Dest += ".same"
 	late = r

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/internal/cli"
+	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -44,14 +46,17 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 		return "", err
 	}
 	text, err := cli.ReadDocument(ctx, "--schema", location, at, maxSchema)
-	if errors.Is(err, store.ErrNotExist) {
-		return "", cli.Usagef("--schema: %s does not exist", location)
+	if errors.Is(err, failure.Input) {
+		return "", cli.AsUsage(err)
 	}
 	if err != nil {
 		return "", err
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
 		return "", cli.Usagef("--schema: %s is empty", location)
+	}
+	if _, err := shred.ParseSchema(string(text)); err != nil {
+		return "", cli.Usagef("--schema: %s: %w", location, err)
 	}
 	return string(text), nil
 }

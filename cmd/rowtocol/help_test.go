@@ -95,5 +95,5 @@ func TestGivenDefaults(t *testing.T) {
 	rowtocol(t, dir, nil, append(given, "out")...).want(t, 0, "nothing to do")
 	rowtocol(t, dir, nil, append(given, "given")...).want(t, 0)
 	rowtocol(t, dir, nil, "convert", "a.avro", "given").want(t, 0, "nothing to do")
-	rowtocol(t, dir, nil, "convert", "--block-size", "32KiB", "a.avro", "out").want(t, 9, "block_size was 65536 and is 32768")
+	rowtocol(t, dir, nil, "convert", "--block-size", "32KiB", "a.avro", "out").want(t, 9, "--block-size was 64KiB and is 32KiB")
 }

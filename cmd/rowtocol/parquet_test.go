@@ -80,7 +80,7 @@ func TestSortedRows(t *testing.T) {
 	convert(0, []string{"sorted by id, name"}, "--sorted-by", "id,name", "--dry-run", "a.avro", "out")
 	convert(0, []string{"3 rows"}, "--sorted-by", "id,name", "a.avro", "out")
 	convert(0, []string{"already"}, "--sorted-by", "id,name", "a.avro", "out")
-	convert(9, []string{"sorted_by"}, "--sorted-by", "id", "a.avro", "out")
+	convert(9, []string{"--sorted-by was id,name and is id"}, "--sorted-by", "id", "a.avro", "out")
 	convert(3, []string{"b.avro", "row 1", "field name", "--sorted-by says that the rows ascend"}, "--sorted-by", "id,name", "b.avro", "other")
 	convert(3, []string{"b.avro", "row 0", "field id"}, "--sorted-by", "id", "a.avro", "b.avro", "other")
 	convert(3, []string{"b.avro", "row 1", "field name"}, "--sorted-by", "name", "--index", "id", "b.avro", "other")

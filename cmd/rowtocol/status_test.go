@@ -180,7 +180,7 @@ func TestStatusForesees(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	r = statusIn(t, dir, append(args, "--row-group-size", "7KiB")...).Request
-	if r.Does != job.PlanAnew || r.Inputs != 1 || !slices.Equal(slices.Collect(maps.Values(r.Unfinished))[0], []string{"option row_group_size was 6144 and is 7168"}) {
+	if r.Does != job.PlanAnew || r.Inputs != 1 || !slices.Equal(slices.Collect(maps.Values(r.Unfinished))[0], []string{"--row-group-size was 6KiB and is 7KiB"}) {
 		t.Errorf("%+v", r)
 	}
 	if r = statusIn(t, dir, append(args, "--restart")...).Request; r.Does != job.PlanAnew {

@@ -381,7 +381,7 @@ func TestConflicts(t *testing.T) {
 	cases := []struct{ args, text string }{
 		{"b.avro out", "b.avro was added"},
 		{"a.avro b.avro out", "b.avro was added"},
-		{"--codec null a.avro out", "option codec was "},
+		{"--codec null a.avro out", "--codec was "},
 		{"--schema long.avsc a.avro out", "a schema is given"},
 		{"a.avro spark", "_SUCCESS"},
 		{"--overwrite a.avro spark", "move it away"},

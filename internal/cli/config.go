@@ -93,7 +93,10 @@ func (a *App) withOrigin(err error) error {
 	if several, ok := f.Value.(pflag.SliceValue); ok {
 		values = several.GetSlice()
 	}
-	if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(err.Error(), strconv.Quote(v)) }) {
+	named := strings.FieldsFunc(err.Error(), func(r rune) bool { return strings.ContainsRune(" :;,\"", r) })
+	if slices.ContainsFunc(values, func(v string) bool {
+		return strings.Contains(err.Error(), strconv.Quote(v)) || slices.Contains(named, v)
+	}) {
 		return err
 	}
 	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Showable(f.Value.String()))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -13,6 +14,8 @@ import (
 func ReadDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
 	text, err := at.Store.ReadFile(ctx, at.Path, most)
 	switch {
+	case errors.Is(err, store.ErrNotExist):
+		return nil, failure.New(failure.Input, "%s: %s does not exist", flag, name)
 	case errors.Is(err, store.ErrNotRegular), errors.Is(err, store.ErrTooLarge):
 		return nil, Usagef("%s: %s: %w", flag, name, err)
 	case err != nil:

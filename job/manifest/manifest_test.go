@@ -445,21 +445,21 @@ func TestDifferences(t *testing.T) {
 			"input b.avro changed: the CRC-32C of its bytes was 00000007 and is 00000008"},
 		"input not read": {func(r *Request) { r.Inputs[1].ModTime = modified.Add(time.Second) },
 			"input b.avro changed: it was modified at 2001-09-09T01:46:40Z and at 2001-09-09T01:46:41Z"},
-		"option":         {func(r *Request) { r.Options.RowGroupSize = 1 << 20 }, "option row_group_size was 134217728 and is 1048576"},
-		"option not set": {func(r *Request) { r.Options.Strict = true }, "option strict was not set and is true"},
+		"option":         {func(r *Request) { r.Options.RowGroupSize = 1 << 20 }, "--row-group-size was 128MiB and is 1MiB"},
+		"option not set": {func(r *Request) { r.Options.Strict = true }, "--strict was not set and is true"},
 		"format's option": {func(r *Request) {
 			r.Options.FormatOptions = json.RawMessage(`{"codec":"null","column_codecs":{"a<b":"deflate"}}`)
-		}, `option codec was "snappy" and is "null"`},
+		}, `--codec was snappy and is null`},
 		"format's option with the name of a general one": {func(r *Request) {
 			r.Options.FormatOptions = json.RawMessage(`{"strict":"very","codec":"snappy","column_codecs":{"a<b":"deflate"}}`)
-		}, `option strict was not set and is "very"`},
+		}, `--strict was not set and is very`},
 		"format's options are not an object": {func(r *Request) {
 			r.Options.Strict, r.Options.FormatOptions = true, json.RawMessage(`[1]`)
-		}, `option strict was not set and is true|option codec was "snappy" and is not set|option column_codecs was {"a<b":"deflate"} and is not set|option format_options was not set and is "[1]"`},
-		"no format option": {func(r *Request) { r.Options.FormatOptions = nil }, `option codec was "snappy" and is not set|option column_codecs was {"a<b":"deflate"} and is not set`},
+		}, `--strict was not set and is true|--codec was snappy and is not set|--codec was a<b=deflate and is not set|--format-options was not set and is [1]`},
+		"no format option": {func(r *Request) { r.Options.FormatOptions = nil }, `--codec was snappy and is not set|--codec was a<b=deflate and is not set`},
 		"format": {func(r *Request) {
 			r.Options.Format, r.Options.FormatOptions = "parquet", json.RawMessage(`{"page_version":1}`)
-		}, `option format was "trevni" and is "parquet"`},
+		}, `--format was trevni and is parquet`},
 		"schema": {func(r *Request) { r.Schema = `"string"` }, "a schema is given to resolve to, and was not"},
 	} {
 		before, now := request(), request()

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -164,7 +163,7 @@ func fieldDifferences(before, now map[string]any) (texts []string) {
 	maps.Copy(names, now)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !reflect.DeepEqual(before[name], now[name]) {
-			texts = append(texts, fmt.Sprintf("option %s was %s and is %s", name, text(before[name]), text(now[name])))
+			texts = append(texts, fmt.Sprintf("%s was %s and is %s", flagOf(name), flagValue(name, before[name]), flagValue(name, now[name])))
 		}
 	}
 	return texts
@@ -211,20 +210,6 @@ func fields(doc []byte) map[string]any {
 		return nil
 	}
 	return f
-}
-
-// text returns a value as it is shown to users.
-func text(v any) string {
-	if v == nil {
-		return "not set"
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func schemaDifferences(before, now *Request) []string {

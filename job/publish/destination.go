@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -185,12 +187,31 @@ func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	return err
 }
 
+// makesParent returns the command that makes the directory above the destination.
+func (d *Destination) makesParent() string {
+	command := "mkdir -p "
+	if !store.CapabilitiesOf(d.st).Local {
+		command = "hdfs dfs -mkdir -p "
+	}
+	return command + shellWord(d.origin+path.Dir(d.path))
+}
+
+// shellWord returns a text as one word of a shell.
+func shellWord(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/:.,_-+=@", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 // makeDestination makes the destination and its work directory, unless they exist, and
 // reports whether it made the destination.
 func (d *Destination) makeDestination(ctx context.Context) (made bool, err error) {
 	made, err = d.makeShared(ctx, d.path)
 	if errors.Is(err, store.ErrNoParent) {
-		return false, failure.New(failure.Refused, "destination %s: its parent directory does not exist", d.path)
+		return false, failure.New(failure.Refused, "destination %s: its parent directory does not exist; make it first: %s", d.path, d.makesParent())
 	}
 	if err == nil {
 		err = d.makeWorkDir(ctx)
