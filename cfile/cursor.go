@@ -198,6 +198,7 @@ func (c *Cursor) damaged(err error) error {
 // Close releases the memory of the cursor, which must not be used afterwards.
 func (c *Cursor) Close() {
 	c.data.close()
+	c.rows.close()
 	c.positional.close()
 	c.value.close()
 	_ = c.fail(errors.New("cfile: the cursor is closed"))

@@ -78,7 +78,10 @@ func (d *dumper) file(p *part, f *partFile) {
 		return
 	}
 	d.f, d.block, d.rows = file, blockReader{f: file, from: file.readBlock}, rowDecoder{f: file}
-	defer func() { d.block.close() }()
+	defer func() {
+		d.block.close()
+		d.rows.close()
+	}()
 	m, err := file.mapFile()
 	d.Damaged(err)
 	for i := range m.regions {

@@ -57,6 +57,26 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// The memory of a cursor's decoder is reserved.
+func TestDecoderMemory(t *testing.T) {
+	for name, b := range samples(t) {
+		var memory formattest.Memory
+		f := openAccounted(t, b, &memory)
+		if e := f.footer.Encoding.resolve(f.footer.Type.Physical()); e != Bitshuffle || f.footer.Values == 0 {
+			continue
+		}
+		before := memory.Held
+		c := f.Cursor()
+		if _, err := c.Read(new(Rows), 1); err != nil {
+			t.Fatal(err)
+		}
+		if held := memory.Held - before; held < shuffledMemory {
+			t.Errorf("%s: a cursor holds %d bytes", name, held)
+		}
+		c.Close()
+	}
+}
+
 // An error about memory is not damage of the file.
 func TestRefusedMemory(t *testing.T) {
 	for name, b := range samples(t) {

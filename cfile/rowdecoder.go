@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
@@ -14,11 +15,16 @@ import (
 // bitsAhead is how many bits of a null bitmap are decoded at once.
 const bitsAhead = 4096
 
+// shuffledMemory is the memory of a decoder of bit-shuffled values or codes, in bytes: the
+// sub-block that it holds, its rows of bits, and values or codes that wait to be read.
+const shuffledMemory = 20 << 10
+
 // rowDecoder decodes the rows of a file's data blocks, one block after another. Damage has
 // offsets in the block. After an error only reset may be called.
 type rowDecoder struct {
 	f      *File
 	values encoding.Decoder // made for the first block
+	held   int64            // bytes reserved for values
 	body   int              // offset of the values in the block
 	rows   int              // number of rows in the block
 	left   int              // number of rows that were not read yet
@@ -32,11 +38,9 @@ type rowDecoder struct {
 // reset begins to decode a block, which must not change until the next reset.
 func (d *rowDecoder) reset(raw []byte) error {
 	if d.values == nil {
-		values, err := d.f.newDecoder()
-		if err != nil {
+		if err := d.begin(); err != nil {
 			return err
 		}
-		d.values = values
 	}
 	d.rows, d.left, d.body, d.used = 0, 0, 0, 0
 	d.ahead.Reset()
@@ -60,6 +64,31 @@ func (d *rowDecoder) reset(raw []byte) error {
 	}
 	d.rows, d.left = rows, rows
 	return nil
+}
+
+// begin makes the decoder of the values. Its memory is reserved, because each of many columns has
+// a decoder for each reader.
+func (d *rowDecoder) begin() error {
+	t := d.f.footer.Type.Physical()
+	if e := d.f.footer.Encoding.resolve(t); e == Dict || e == Bitshuffle {
+		if err := d.f.memory.Reserve(shuffledMemory); err != nil {
+			return fmt.Errorf("%s: a decoder of %d bytes: %w", d.f.name, shuffledMemory, err)
+		}
+		d.held = shuffledMemory
+	}
+	values, err := d.f.newDecoder()
+	if err != nil {
+		d.close()
+		return err
+	}
+	d.values = values
+	return nil
+}
+
+// close releases the memory of the decoder.
+func (d *rowDecoder) close() {
+	d.f.memory.Release(d.held)
+	d.held = 0
 }
 
 // parseNullable reads the start of a nullable block: the number of rows and their bitmap. The
