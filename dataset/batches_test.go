@@ -5,7 +5,10 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
@@ -13,6 +16,8 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
@@ -166,4 +171,35 @@ func TestBatchesOrigin(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A batch ends before rows for which there is no memory besides it. The next batch has them.
+func TestBatchesOfRowsThatFillMemory(t *testing.T) {
+	var blocks []avrotest.Block
+	for i := range 60 {
+		var rows []byte
+		for k := range 10 {
+			rows = append(binary.AppendVarint(rows, 20<<10), strings.Repeat(string(rune('a'+(10*i+k)%26)), 20<<10)...)
+		}
+		blocks = append(blocks, avrotest.Block{Rows: 10, Data: rows})
+	}
+	name := filepath.Join(t.TempDir(), "in.avro")
+	testenv.Must(t, os.WriteFile(name, avrotest.Make(t, `"string"`, "deflate", blocks...), 0o666))
+	for size := int64(2 << 20); size < 9<<20; size += 512 << 10 {
+		b, err := openAvro(t, name, budget.New(size)).Batches(t.Context(), dataset.Query{Limit: -1, Copies: 1})
+		testenv.Must(t, err)
+		row := 0
+		for b.Next() {
+			v := b.Vector(0)
+			for i := range b.Rows() {
+				if got, want := v.Data[v.Offsets[i]], byte('a'+row%26); got != want {
+					t.Fatalf("%d bytes: row %d has a text of %c, want %c", size, row, got, want)
+				}
+				row++
+			}
+		}
+		if b.Close(); b.Err() != nil || row != 600 {
+			t.Errorf("%d bytes: %d rows, %v", size, row, b.Err())
+		}
+	}
 }

@@ -3,11 +3,13 @@ package dataset
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // Batch is the values of columns of some rows, side by side.
@@ -125,12 +127,15 @@ func (b *batchReader) fill() (err error) {
 			if b.found, err = b.spanReader.next(); err != nil {
 				return err
 			}
-			if file := b.opened(); file != b.open {
-				if err := b.columns.bind(file); err != nil {
-					return b.located(err)
-				}
-				b.open = file
+		}
+		if file := b.opened(); file != b.open {
+			switch err := b.columns.bind(file); {
+			case errors.As(err, new(*budget.Error)) && b.columns.rows > 0 && !b.firm:
+				return nil // the next batch has the memory of this one
+			case err != nil:
+				return b.located(err)
 			}
+			b.open = file
 		}
 		n, err := b.columns.read(b.found, b.maxRows)
 		if err != nil {
