@@ -145,7 +145,7 @@ func TestCrontab(t *testing.T) {
 
 	m.write(t, "/etc/rowtocol/job.yaml", "nonsense: 1\n")
 	m.wantMail(t, line, "convert", days[0], "exit code 1", "nonsense")
-	if log := text(t, m.dir+"/var/log/rowtocol/nightly.log"); strings.Count(log, "does not exist") != len(lines) || !strings.Contains(log, "nonsense") || strings.Contains(log, "\n\n") {
+	if log := text(t, m.dir+"/var/log/rowtocol/nightly.log"); strings.Count(log, "does not exist") != 2*len(lines) || !strings.Contains(log, "nonsense") || strings.Contains(log, "\n\n") {
 		t.Errorf("the log is %s", log)
 	}
 	must(t, os.RemoveAll(m.dir+"/var/log/rowtocol"))
@@ -167,6 +167,9 @@ func (m machine) wantMail(t *testing.T, line cronLine, texts ...string) {
 		if !strings.Contains(out, text) {
 			t.Errorf("%q is not in the mail: %s", text, out)
 		}
+	}
+	if strings.Contains(out, `"level":"ERROR"`) && !regexp.MustCompile(`\nrowtocol \w+ ended with exit code .*\n  destination: .*\n  what to do: .*\n\z`).MatchString(out) {
+		t.Errorf("the mail does not end with what happened, where, and what to do: %s", out)
 	}
 }
 

@@ -138,7 +138,7 @@ func (r result) want(t testing.TB, code int) result {
 
 // complaints returns the lines of standard error that are not about progress.
 func (r result) complaints() []string {
-	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
+	lines := strings.Split(strings.TrimSpace(testenv.Log(r.stderr)), "\n")
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, `"level":"INFO"`) })
 }
 

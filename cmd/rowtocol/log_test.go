@@ -17,7 +17,7 @@ type line map[string]any
 // logLines returns the lines of the log. Each must have a time in UTC and the same run.
 func (o output) logLines(t *testing.T) (lines []line) {
 	t.Helper()
-	for text := range strings.Lines(o.stderr) {
+	for text := range strings.Lines(o.log()) {
 		l := line{}
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("%v: %s", err, text)
@@ -53,6 +53,9 @@ func (o output) wantRun(t *testing.T, command, status string) (first, last line)
 	}
 	first, last = lines[0], lines[len(lines)-1]
 	if first["msg"] != command+" begins" || last["msg"] != command+" ended" || last.number("exit") != int64(o.code) || last["status"] != status {
+		t.Errorf("%s, %s: %s", command, status, o.stderr)
+	}
+	if failed := status != "done" && status != "nothing"; failed != (o.log() != o.stderr) {
 		t.Errorf("%s, %s: %s", command, status, o.stderr)
 	}
 	if last.number("peak_memory") < 1<<20 || last["version"] == "" || last["seconds"] == nil {
@@ -121,6 +124,53 @@ func TestLogOfFailures(t *testing.T) {
 	o.wantRun(t, "verify", "different")
 	if o = rowtocol(t, dir, nil, "convert", "--block-size", "no", "a.avro", "new").want(t, 1); len(o.logLines(t)) != 1 {
 		t.Errorf("a usage error takes more than one line: %s", o.stderr)
+	}
+}
+
+// TestLogEndsForPeople checks that the last lines of a failed run say what happened, where, and
+// what to do, for people, unless the user asks for JSON.
+func TestLogEndsForPeople(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/damaged.avro", writePairs(t, dir, "a.avro", 0, 50))
+	flip(t, dir+"/damaged.avro", -1, 0xff)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0).lacks(t, "ended with")
+	for _, c := range []struct {
+		args  string
+		env   string
+		code  int
+		texts []string // in this order at the end; none if the user asks for JSON
+	}{
+		{"convert damaged.avro new", "", 3, []string{"rowtocol convert ended with exit code 3 (input): ", "damaged.avro", "offset", "  destination: new\n", "  what to do: look at the named file"}},
+		{"convert -q damaged.avro new", "", 3, []string{"rowtocol convert ended with exit code 3 (input): ", "  what to do: "}},
+		{"convert --log-format text damaged.avro new", "", 3, []string{"rowtocol convert ended with exit code 3 (input): ", "  what to do: "}},
+		{"convert --json damaged.avro new", "", 3, []string{"rowtocol convert ended with exit code 3 (input): ", "  what to do: "}},
+		{"convert --codec nope a.avro new", "", 1, []string{"(usage): trevni: unknown codec \"nope\"", "  destination: new\n", "  what to do: correct the command line"}},
+		{"convert --on-damage skip damaged.avro lossy", "", 8, []string{"with exit code 8 (losses): ", "  what to do: decide whether the lost rows matter: _SUCCESS and --json"}},
+		{"convert damaged.avro out", "", 9, []string{"with exit code 9 (conflict): ", "  what to do: name another DEST"}},
+		{"cat --columns nope out", "", 1, []string{"rowtocol cat ended with exit code 1 (usage): ", "nope", "  what to do: "}},
+		{"cat --nope out", "", 1, []string{"rowtocol cat ended with exit code 1 (usage): unknown flag: --nope", "  what to do: "}},
+		{"convert --log-format json damaged.avro new", "", 3, nil},
+		{"convert damaged.avro new", "ROWTOCOL_LOG_FORMAT=json", 3, nil},
+		{"cat --nope --log-format=json out", "", 1, nil},
+		{"cat --nope out", "ROWTOCOL_LOG_FORMAT=json", 1, nil},
+	} {
+		o := rowtocol(t, dir, []string{c.env}, strings.Fields(c.args)...).want(t, c.code)
+		rest := strings.TrimPrefix(o.stderr, o.log())
+		if (rest == "") != (c.texts == nil) || strings.Count(rest, "\n") > 3 {
+			t.Errorf("%s: %s", c.args, o.stderr)
+		}
+		for _, text := range c.texts {
+			_, after, found := strings.Cut(rest, text)
+			if !found {
+				t.Errorf("%s: want %q in %s", c.args, text, o.stderr)
+			}
+			rest = after
+		}
+	}
+	o := rowtocol(t, dir, nil, "cat", "--json", "--columns", "nope", "out").want(t, 1, "  what to do: ")
+	lines := strings.Split(strings.TrimSpace(o.stderr), "\n")
+	if last := lines[len(lines)-1]; !json.Valid([]byte(last)) || !strings.Contains(last, `"exit":1`) {
+		t.Errorf("the last line is not the JSON object: %s", o.stderr)
 	}
 }
 

@@ -137,9 +137,12 @@ func (o output) prints(t *testing.T, want string) {
 	}
 }
 
+// log returns standard error without what it ends with for people.
+func (o output) log() string { return testenv.Log(o.stderr) }
+
 // warnings returns the lines of the log above INFO.
 func (o output) warnings() (lines []string) {
-	for line := range strings.Lines(o.stderr) {
+	for line := range strings.Lines(o.log()) {
 		if !strings.Contains(line, `"level":"INFO"`) {
 			lines = append(lines, line)
 		}

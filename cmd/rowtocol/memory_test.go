@@ -39,7 +39,7 @@ func (o output) wantRefused(t *testing.T, have int, name string) {
 	if need <= have {
 		t.Errorf("the message asks for no more than the %d MiB given: %s", have, o.stderr)
 	}
-	if n := strings.Count(o.stderr, name); n != 1 {
+	if n := strings.Count(o.log(), name); n != 1 {
 		t.Errorf("%s is named %d times, want once: %s", name, n, o.stderr)
 	}
 }

@@ -109,10 +109,8 @@ func (a *App) prepare(cmd *cobra.Command, begin func() error) error {
 	if err := a.openLog(); err != nil {
 		return cmp.Or(wrong, err)
 	}
-	if err := cmp.Or(wrong, begin()); err != nil {
-		return err
-	}
-	if err := a.Watchers.check(cmd.Context()); err != nil {
+	begun := begin()
+	if err := cmp.Or(wrong, a.Watchers.check(cmd.Context()), begun); err != nil {
 		return err
 	}
 	if a.Workers < 1 {

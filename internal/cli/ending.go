@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // StatusNothing is the JSON status of a run that had nothing to do.
@@ -63,10 +66,32 @@ func (a *App) conclude(err error, out *bufio.Writer, result any) int {
 	a.tell(err)
 	a.end(err)
 	a.push(err)
+	if err != nil {
+		a.explain(err)
+	}
 	if a.JSON && a.RowsOut {
 		_ = r.print(a.Console, "") // an error has no place to go
 	}
 	return code
+}
+
+// explain ends the messages of a failed run with lines for people: people read the end of a log,
+// and the mails of cron. It prints nothing if the message itself is for people, or if the user
+// asked for JSON.
+func (a *App) explain(err error) {
+	if a.Console.People || a.Logs.Format == "json" {
+		return
+	}
+	e, message := Classify(err), err.Error()
+	if d := (*defect)(nil); errors.As(err, &d) {
+		message = fmt.Sprint(d.value) // the stack is above
+	}
+	dest := ""
+	if a.Run.Dest != "" {
+		dest = "  destination: " + Printable(a.Run.Dest) + "\n"
+	}
+	_, _ = fmt.Fprintf(a.Console, "%s ended with exit code %d (%s): %s\n%s  what to do: %s\n", // an error has no place to go
+		strings.TrimSpace(a.program.Name+" "+a.Command), a.Run.Exit, a.Run.Status, Printable(store.Redact(message)), dest, plain(e.Action))
 }
 
 func (r *Ending) print(w io.Writer, indent string) error {

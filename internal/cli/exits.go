@@ -52,7 +52,7 @@ var Exits = []Exit{
 	{
 		Code: 3, Kind: failure.Input, is: isInput,
 		Meaning: "an input is missing, damaged or not convertible; or a command that reads, such as cat, found a damaged column file or no finished output; the message names the file, and for damage the offset and reason",
-		Action:  "look at the named file: restore it, leave it out, or add `--on-damage`, `--schema` or `--allow-empty`",
+		Action:  "look at the named file: restore it, leave it out, or use the flag that the message names",
 	},
 	{
 		Code: 4, Kind: failure.Storage, is: isStorage, retry: true,

@@ -29,7 +29,7 @@ var (
 func (f *LogFlags) add(flags *pflag.FlagSet) {
 	f.level, f.Format = "info", "auto"
 	flags.StringVar(&f.level, "log-level", f.level, "`level` of messages: debug, info, warn or error")
-	flags.StringVar(&f.Format, "log-format", f.Format, "`format` of messages: text, json, or auto, which is short messages on a terminal and json elsewhere")
+	flags.StringVar(&f.Format, "log-format", f.Format, "`format` of messages: text, json, or auto, which is short messages on a terminal, and elsewhere json with text for people at the end of a failed run")
 	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "print only warnings and errors, and no summary")
 	flags.BoolVarP(&f.Verbose, "verbose", "v", false, "print a message for each task and each published file, too")
 }

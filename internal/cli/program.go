@@ -67,6 +67,9 @@ func (a *App) RootCommand() *cobra.Command {
 		// The flags after the wrong flag were not parsed.
 		a.begin(cmd)
 		a.JSON = a.JSON || slices.Contains(a.args, "--json")
+		if asked := strings.Join(a.args, " ") + " --log-format " + os.Getenv(envName("log-format")); strings.Contains(strings.ReplaceAll(asked, "=", " "), "--log-format json") {
+			a.Logs.Format = "json"
+		}
 		return wrongFlag(cmd, err)
 	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {

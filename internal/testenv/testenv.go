@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,12 @@ func Program() (program string, remove func(), err error) {
 	}
 	return program, remove, nil
 }
+
+var explanation = regexp.MustCompile(`(?m)^rowtocol(-\w+)?( \w+)? ended with exit code \d+ \(\w+\): (?s:.*)\z`)
+
+// Log returns the standard error of the program without the lines for people with which that
+// of a failed run ends.
+func Log(stderr string) string { return explanation.ReplaceAllString(stderr, "") }
 
 // MissingTools returns a message that names the programs that are not installed, or "". It
 // finds programs like LookPath.
