@@ -118,8 +118,8 @@ func TestLastSuccess(t *testing.T) {
 	}
 }
 
-// TestJobName checks that all metrics of a job have the same labels, whatever its destinations
-// and commands are, and also if a run fails before it knows its destination.
+// TestJobName checks that all metrics of a job have the same labels, with any destination
+// and command, and also if a run fails before it knows its destination.
 func TestJobName(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mail.prom")
 	for day, run := range []*report.Run{newRun(1, 0, "done"), newRun(2, 4, "storage"), newRun(3, 1, "usage")} {
