@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/telemetry/report"
 )
 
@@ -55,7 +54,7 @@ const maxReadable = 100
 // fileSafe returns a name for files. Names that differ stay different: if the result is not
 // the name itself, it ends with a checksum of the name.
 func fileSafe(name string) string {
-	safe := strings.Trim(notPlain.ReplaceAllString(name, "-"), "-")
+	safe := strings.Trim(strings.Map(plain, name), "-")
 	//guard: keeps names that have the same plain characters apart
 	if safe == name && len(name) <= maxReadable {
 		return name
@@ -63,7 +62,13 @@ func fileSafe(name string) string {
 	return fmt.Sprintf("%s-%08x", safe[max(0, len(safe)-maxReadable):], crc32.ChecksumIEEE([]byte(name)))
 }
 
-var notPlain = lazyregexp.New(`[^A-Za-z0-9._]+`)
+// plain returns a character that needs no quotes in a shell: r, or a hyphen instead.
+func plain(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+		return r
+	}
+	return '-'
+}
 
 // maxFile bounds the size of a file of metrics that is read, in bytes.
 const maxFile = 1 << 20
