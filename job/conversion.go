@@ -208,6 +208,9 @@ func (c *conversion) stored(ctx context.Context) (plans []*manifest.Plan, err er
 				return nil, err
 			}
 		}
+		if p == nil && c.dest.OfOtherVersion(ctx, id) {
+			c.out.warn([]string{fmt.Sprintf("unfinished work of another version of rowtocol (plan %s) is not resumed, because its tasks may write other bytes: this run plans anew, and clean removes that work", id)})
+		}
 		//guard: does not resume work that can never be committed
 		if c.resumes(p) && len(c.state.NewSincePlan(p)) == 0 {
 			plans = append(plans, p)

@@ -111,8 +111,14 @@ func TestOtherRevision(t *testing.T) {
 	testenv.Must(t, err)
 	_, err = CommitStaged(t.Context(), "/out", other.ID, s.r.Options)
 	failuretest.Want(t, err, failure.Foreign, other.ID, "another version of rowtocol made it")
-	if out := mustConvert(t, s.r); out.Plan.ID != s.plan.ID {
+	out := mustConvert(t, s.r)
+	if out.Plan.ID != s.plan.ID {
 		t.Errorf("plan %s was carried out, want %s", out.Plan.ID, s.plan.ID)
+	}
+	if !slices.ContainsFunc(out.Warnings, func(w string) bool {
+		return strings.Contains(w, other.ID) && strings.Contains(w, "another version of rowtocol")
+	}) {
+		t.Errorf("warnings %q", out.Warnings)
 	}
 	wantContents(t, s.st, "/out", s.want)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -66,4 +67,21 @@ func TestDifferencesNameFlags(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestResumeAfterUpgrade checks that a run which finds work of other writers plans anew, and says
+// so.
+func TestResumeAfterUpgrade(t *testing.T) {
+	dir := t.TempDir()
+	writePairs(t, dir, "in/a.avro", 0, 100)
+	rowtocol(t, dir, nil, "plan", "in", "out", "-o", "plan.json").want(t, 0)
+	doc := alterPlan(t, read(t, dir+"/plan.json"), true, func(p *manifest.Plan) { p.Revision-- })
+	var other struct {
+		ID string `json:"id"`
+	}
+	must(t, json.Unmarshal(doc, &other))
+	write(t, dir+"/out/.rowtocol/plan-"+other.ID+"/plan.json", doc)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "100 rows", "unfinished work of another version of rowtocol (plan "+other.ID+") is not resumed")
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "nothing to do")
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, other.ID)
 }

@@ -63,7 +63,7 @@ func decodeKnown(what string, b []byte, v any) error {
 	d.DisallowUnknownFields()
 	err = d.Decode(v)
 	if err != nil && json.Unmarshal(b, v) == nil {
-		return fmt.Errorf("%s: a newer program made it, or it was altered: this program does not know all of its fields: %w", what, err)
+		return fmt.Errorf("%s: a newer program made it, or it was altered (%w): this program does not know all of its fields: %w", what, ErrVersion, err)
 	}
 	//guard: rejects bytes after the document
 	if err == nil && d.InputOffset() <= int64(len(body)) {

@@ -100,7 +100,7 @@ func DecodePlan(b []byte) (*Plan, error) {
 	}
 	//guard: rejects the plan of another revision
 	if p.Revision != Revision {
-		return nil, fmt.Errorf("plan: it is of revision %d of the writers, and this program has %d; make the plan again", p.Revision, Revision)
+		return nil, fmt.Errorf("plan: %w: it is of revision %d of the writers, and this program has %d; make the plan again", ErrVersion, p.Revision, Revision)
 	}
 	sum, err := p.Sum()
 	if err != nil {

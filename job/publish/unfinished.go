@@ -162,6 +162,17 @@ func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan
 	return p, d.wrap(err)
 }
 
+// OfOtherVersion reports whether the plan that KeepPlan wrote is of another version of the program,
+// whose tasks may write other bytes.
+func (d *Destination) OfOtherVersion(ctx context.Context, id string) bool {
+	text, err := d.readDocument(ctx, path.Join(d.StagingPath(id), manifest.PlanName))
+	if err != nil {
+		return false
+	}
+	_, err = manifest.DecodePlan(text)
+	return errors.Is(err, manifest.ErrVersion)
+}
+
 // readPlan reads the plan in any directory with a plan's work. Its result is that of StagedPlan.
 func (d *Destination) readPlan(ctx context.Context, dir, id string) (*manifest.Plan, error) {
 	file := path.Join(dir, manifest.PlanName)

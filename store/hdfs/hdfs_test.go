@@ -36,6 +36,9 @@ func TestPrivateField(t *testing.T) {
 	if err := setBlocks(&client.FileReader{}, blocks); err != nil {
 		t.Error(err)
 	}
+	if w, err := newWriter(&client.Client{}, "/a", 1, 1<<20, 7); err != nil || w == nil {
+		t.Error(err)
+	}
 }
 
 // TestLibraryMessages fails if a version of the library lacks the internal messages that
@@ -50,7 +53,10 @@ func TestLibraryMessages(t *testing.T) {
 		"delete":            {"src": "/", "recursive": true},
 		"mkdirs":            {"src": "/", "masked": fields{"perm": uint32(0o755)}, "createParent": true},
 		"setPermission":     {"src": "/", "permission": fields{"perm": uint32(0o700)}},
-		"checkAccess":       {"path": "/", "mode": protoreflect.EnumNumber(3)},
+		"create": {
+			"src": "/", "masked": fields{"perm": uint32(0o644)}, "unmasked": fields{"perm": uint32(0o666)}, "createFlag": uint32(1),
+			"clientName": "c", "createParent": false, "replication": uint32(1), "blockSize": uint64(1),
+		},
 	}
 	for method, args := range requests {
 		request, _, err := messagesOf(method, args)

@@ -236,7 +236,8 @@ func (s *Store) mkdir(ctx context.Context, p string) error {
 	return s.runOnce(ctx, func(se *session) error {
 		a, err := se.call("mkdirs", fields{
 			"src":          path.Clean(p),
-			"masked":       fields{"perm": 0o777 &^ s.conf.Umask()},
+			"masked":       fields{"perm": dirPerm &^ s.conf.Umask()},
+			"unmasked":     fields{"perm": dirPerm},
 			"createParent": false,
 		})
 		//guard: rejects an answer that no directory was made

@@ -56,6 +56,34 @@ func setBlocks(r *client.FileReader, blocks protoreflect.List) error {
 	return nil
 }
 
+// clientName returns the name under which a connection holds the leases of files.
+func clientName(rpc caller) (string, error) {
+	value := reflect.ValueOf(rpc)
+	if value.Kind() == reflect.Pointer && value.Elem().Kind() == reflect.Struct {
+		if field := value.Elem().FieldByName("ClientName"); field.Kind() == reflect.String {
+			return field.String(), nil
+		}
+	}
+	return "", fmt.Errorf("the HDFS client's connection is a %s without a name", value.Type())
+}
+
+// newWriter returns a writer of the library for a file that a call created. TestPrivateField fails
+// if a version of the library keeps its fields elsewhere.
+func newWriter(c *client.Client, name string, replication int, blockSize int64, id uint64) (*client.FileWriter, error) {
+	w := new(client.FileWriter)
+	for field, value := range map[string]any{"client": c, "name": name, "replication": replication, "blockSize": blockSize, "fileId": &id} {
+		at, err := privateField(w, field)
+		if err != nil {
+			return nil, err
+		}
+		if at.Type() != reflect.TypeOf(value) {
+			return nil, fmt.Errorf("the HDFS client's writer has a field %s of type %s", field, at.Type())
+		}
+		at.Set(reflect.ValueOf(value))
+	}
+	return w, nil
+}
+
 // privateField returns a field of a struct of the library, which can be set.
 func privateField(of any, name string) (reflect.Value, error) {
 	field := reflect.ValueOf(of).Elem().FieldByName(name)

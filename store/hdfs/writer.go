@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"path"
 	"syscall"
 
 	client "github.com/colinmarc/hdfs/v2"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
@@ -64,34 +61,47 @@ func (se *session) checkDir(dir string) error {
 }
 
 func (se *session) create(p string, replication int, size int64, d *defaults) (*client.FileWriter, error) {
-	perm := os.FileMode(0o666 &^ se.store.conf.Umask())
 	for {
 		blockSize := d.blockSize
 		if size >= 0 {
 			blockSize = se.store.blockSize.For(size, d.bytesPerChecksum)
 		}
-		f, err := se.client.CreateFile(path.Clean(p), replication, blockSize, perm)
+		f, err := se.createFile(path.Clean(p), replication, blockSize)
 		var remote client.Error
 		switch {
 		case size >= 0 && errors.As(err, &remote) && se.store.blockSize.Learn(remote.Message(), blockSize):
 			continue
-		case errors.Is(err, fs.ErrPermission):
-			return nil, se.refusalReason(path.Dir(path.Clean(p)))
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.As(err, &remote) && errors.Is(cluster.Remote(remote.Exception(), remote.Message()), store.ErrNotExist):
 			return nil, store.ErrNoParent
 		}
 		return f, err
 	}
 }
 
-// refusalReason returns the name node's reason for refusing a write to a directory. The
-// library returns only that it is not permitted.
-func (se *session) refusalReason(dir string) error {
-	const writeExecute = protoreflect.EnumNumber(3)
-	if _, err := se.call("checkAccess", fields{"path": dir, "mode": writeExecute}); err != nil {
-		return err
+// The permissions of new files and directories before the umask. In a directory with a default
+// access control list, the list takes the place of the umask, so the name node needs both.
+const (
+	filePerm uint32 = 0o666
+	dirPerm  uint32 = 0o777
+)
+
+// createFile creates a file. The library's own function does not send the permissions before the
+// umask.
+func (se *session) createFile(p string, replication int, blockSize int64) (*client.FileWriter, error) {
+	id, err := clientName(se.rpc)
+	if err != nil {
+		return nil, err
 	}
-	return fs.ErrPermission
+	a, err := se.call("create", fields{
+		"src": p, "clientName": id, "createFlag": uint32(1), "createParent": false,
+		"masked": fields{"perm": filePerm &^ se.store.conf.Umask()}, "unmasked": fields{"perm": filePerm},
+		"replication": uint32(replication), "blockSize": uint64(blockSize), // neither is negative
+	})
+	if err != nil {
+		return nil, err
+	}
+	status, _ := a.message("fs")
+	return newWriter(se.client, p, replication, blockSize, status.field("fileId").Uint())
 }
 
 // upload writes one file in a session of its own.
