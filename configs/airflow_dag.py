@@ -4,7 +4,9 @@ mail_columns converts in one process. mail_columns_mapped runs the tasks of a
 plan as mapped tasks, on any worker that reaches the data and PLANS.
 mail_columns_cluster converts on the nodes of a Hadoop cluster, and waits;
 mail_columns_deferred waits without a worker's slot. These two need Hadoop's
-client on the workers, and data on HDFS. Use one of the four.
+client on the workers, and data on HDFS. mail_table converts what is new, and
+makes an Iceberg table hold it; the job file TABLE_JOB has all settings. Use one
+of the five.
 
 How Airflow treats each exit code of rowtocol (`rowtocol help exit-codes`):
 
@@ -47,6 +49,7 @@ except ImportError:
     from airflow.timetables.interval import CronDataIntervalTimetable
 
 JOB = "/etc/rowtocol/job.yaml"
+TABLE_JOB = "/etc/rowtocol/table.yaml"
 INPUT = "/data/mail/{day}"
 DEST = "/data/mail.columns/{day}"
 PLANS = "/data/plans"  # a local directory, or one that all workers mount
@@ -65,9 +68,9 @@ RETRY = {4, 5, 129, 130, 143}
 class Rowtocol(BaseOperator):
     """Run rowtocol. In arguments {day} stands for the day, and {plan} for the plan file of this run."""
 
-    def __init__(self, *, arguments, ago=0, **kwargs):
+    def __init__(self, *, arguments, ago=0, program="rowtocol", job=JOB, **kwargs):
         super().__init__(**kwargs)
-        self.arguments, self.ago = arguments, ago
+        self.arguments, self.ago, self.program, self.job = arguments, ago, program, job
         self.process = None
 
     def execute(self, context):
@@ -94,7 +97,7 @@ class Rowtocol(BaseOperator):
 
     def run(self, arguments, context):
         """Run rowtocol to its end, and return its exit code and JSON object."""
-        command = ["rowtocol", "--config", JOB, "--json", *arguments]
+        command = [self.program, "--config", self.job, "--json", *arguments]
         self.log.info("%s", command)
         with tempfile.TemporaryFile("w+") as stdout:
             # In a session of its own rowtocol gets only the SIGTERM of on_kill. A second
@@ -226,3 +229,11 @@ with DAG(dag_id="mail_columns_deferred", **nightly):
     publish = Rowtocol(task_id="publish", arguments=SUBMIT, trigger_rule="none_failed")
     verify = Rowtocol(task_id="verify", arguments=VERIFY_HDFS, trigger_rule="none_failed")
     ended >> publish >> verify
+
+# sync runs unless convert failed, so it completes the work of a sync that failed.
+with DAG(dag_id="mail_table", **nightly):
+    convert = Rowtocol(task_id="convert", arguments=["convert", "--exit-nothing", str(NOTHING)], job=TABLE_JOB)
+    sync = Rowtocol(
+        task_id="sync", arguments=["sync", "--exit-nothing", str(NOTHING)], job=TABLE_JOB, program="rowtocol-iceberg", trigger_rule="none_failed"
+    )
+    convert >> sync
