@@ -51,8 +51,8 @@ SEQUENTIAL = $(filter-out ./cmd/rowtocol ./internal/cmd/% $(CONCURRENT) $(FEW_IN
 # that belong to no area.
 E2E        = e2e-cluster e2e-others e2e-CFile
 # Those of "make test-all" have clusters of their own, fail calls, kill the program, or have
-# Kudu read many columns, or Spark.
-MORE_AREAS = Kerberos HungCalls Faults Failover HungNodes Killed FullDataNodes Kinds Kudu ParquetSpark
+# Kudu read many columns, or Spark, or tables of Iceberg.
+MORE_AREAS = Kerberos HungCalls Faults Failover HungNodes Killed FullDataNodes Kinds Kudu ParquetSpark Iceberg
 MORE_E2E   = $(MORE_AREAS:%=e2e-%)
 # Areas that run in soak only, or by name: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN

@@ -1,6 +1,8 @@
 // Package e2e holds the tests of the built program. Its outputs are judged by Apache Avro's
 // Java Trevni and by parquet-java (see java/run.sh), by Kudu's own tool (see kudu/), by goavro,
-// and by fastavro, pyarrow, pandas, DuckDB and Polars (see python/). With ROWTOCOL_SOAK they are also judged by Spark (see
+// and by fastavro, pyarrow, pandas, DuckDB and Polars (see python/). Tables of Iceberg are judged
+// by PyIceberg, DuckDB, iceberg-go and Spark (see python/icebergtables.py), some in a REST catalog
+// of Iceberg's own code (see iceberg/). With ROWTOCOL_SOAK, outputs are also judged by Spark (see
 // spark/), and Airflow runs the program (see airflow/). After kills and failures, the tests
 // check the files on disk or on a real HDFS (see hadooptest).
 //

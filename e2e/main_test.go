@@ -68,6 +68,8 @@ func runTests(m *testing.M) (int, error) {
 	}
 	defer java.stop()
 	defer theHFileJudge.stop()
+	defer restCatalog.stop()
+	defer icebergJudge.stop()
 	// Without these, tests skip, or fail at once if they are required.
 	if why := hadooptest.Missing(); why != "" && required() {
 		return 1, errors.New("ROWTOCOL_E2E=required, but there is no Hadoop: " + why)

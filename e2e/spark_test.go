@@ -10,7 +10,7 @@ import (
 )
 
 // sparkInstallation returns a folder with PySpark and, in jars, the classes with which it
-// reads Trevni, installed once into the user's cache.
+// reads Trevni and tables of Iceberg, installed once into the user's cache.
 var sparkInstallation = sync.OnceValues(func() (string, error) {
 	const requirements, pom = "spark/requirements.txt", "spark/pom.xml"
 	return installed("spark", []string{requirements, pom}, func(dir string) error {
@@ -37,13 +37,19 @@ func needSpark(t *testing.T) (environment []string, home string) {
 	if err != nil {
 		testenv.Skip(t, "there is no Spark: "+err.Error())
 	}
-	environment = []string{
-		"PYTHONPATH=" + home, "SPARK_HOME=" + filepath.Join(home, "pyspark"), "SPARK_LOCAL_IP=127.0.0.1", "SPARK_LOCAL_DIRS=" + t.TempDir(), "TZ=UTC",
+	return sparkVariables(home, t.TempDir()), home
+}
+
+// sparkVariables returns the variables for a Spark with an installation and a directory for
+// temporary files.
+func sparkVariables(home, temp string) []string {
+	environment := []string{
+		"PYTHONPATH=" + home, "SPARK_HOME=" + filepath.Join(home, "pyspark"), "SPARK_LOCAL_IP=127.0.0.1", "SPARK_LOCAL_DIRS=" + temp, "TZ=UTC",
 	}
 	if program, err := pythonEnvironment(); err == nil {
 		environment = append(environment, "PYSPARK_PYTHON="+program)
 	}
-	return environment, home
+	return environment
 }
 
 // TestParquetSpark has Spark read Parquet files of convert. The values must be those of the

@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/e2e/maven"
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
+
+// icebergPrograms builds rowtocol-iceberg, and scan, which reads with iceberg-go, and returns
+// their directory.
+var icebergPrograms = sync.OnceValues(func() (dir string, err error) {
+	dir = filepath.Join(corpusOutputs.dir, "iceberg")
+	build := exec.Command("go", "build", "-C", "../cmd/rowtocol-iceberg", "-o", dir+"/", ".", "./internal/cmd/scan")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make builds it
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build rowtocol-iceberg: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// icebergJudge makes inputs and reads tables: see python/icebergtables.py.
+var icebergJudge = &jvm{command: func() (*exec.Cmd, error) {
+	program, err := pythonEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	programs, err := icebergPrograms()
+	if err != nil {
+		return nil, err
+	}
+	home, err := sparkInstallation()
+	cmd := exec.Command(program, "python/icebergtables.py", "serve", programs+"/scan")
+	cmd.Env = append(testenv.ProgramEnviron(), sparkVariables(home, programs)...)
+	return cmd, err
+}}
+
+// askIceberg has the judge make or check something. It returns what is wrong.
+func askIceberg(t *testing.T, call string, arguments map[string]any) (wrong string) {
+	t.Helper()
+	arguments["call"] = call
+	request, err := json.Marshal(arguments)
+	must(t, err)
+	lines, err := icebergJudge.ask(string(request) + "\n")
+	must(t, err)
+	must(t, json.Unmarshal([]byte(strings.Join(lines, "")), &wrong)) // null is nothing
+	return wrong
+}
+
+// restCatalog is a REST catalog of Iceberg's own code: see iceberg/src/RestCatalog.java.
+var restCatalog = &jvm{command: func() (*exec.Cmd, error) {
+	target, err := filepath.Abs("iceberg/target")
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := maven.Lock(target)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := maven.Build("iceberg", target, []string{"classes"}); err != nil {
+		return nil, err
+	}
+	classpath, err := os.ReadFile(filepath.Join(target, "classpath"))
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(corpusOutputs.dir, "rest")
+	return exec.Command("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+		"-cp", filepath.Join(target, "classes")+":"+strings.TrimSpace(string(classpath)), "RestCatalog", dir), os.Mkdir(dir, 0o777)
+}}
+
+// restURI returns the URI of the REST catalog, which starts on first use.
+func restURI(t *testing.T) string {
+	t.Helper()
+	lines, err := restCatalog.ask("\n")
+	must(t, err)
+	return "http://127.0.0.1:" + lines[0]
+}
+
+// needIceberg skips the test without the judges of tables.
+func needIceberg(t *testing.T) {
+	t.Helper()
+	needSpark(t)
+	if _, err := icebergPrograms(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// table is a table of a destination in a catalog.
+type table struct {
+	Type      string `json:"type"`
+	URI       string `json:"uri"`
+	Warehouse string `json:"warehouse"`
+	Name      string `json:"name"`
+}
+
+// lake is a directory with Avro files, a destination and tables of it.
+type lake struct {
+	dir    string
+	flags  []string // of convert
+	tables []table
+	rows   int // that were made, each with an ID of its own
+}
+
+// restNamespaces counts the tables in the REST catalog, each in a namespace of its own.
+var restNamespaces atomic.Int64
+
+// newLake returns a lake with tables in catalogs of these kinds.
+func newLake(t *testing.T, flags []string, kinds ...string) *lake {
+	t.Helper()
+	needIceberg(t)
+	l := &lake{dir: t.TempDir(), flags: append([]string{"--format=parquet", "--times=iceberg", "--keep-replaced=24h"}, flags...)}
+	for _, kind := range kinds {
+		of := table{Type: kind, Name: "ns.t"}
+		switch kind {
+		case "rest":
+			of.URI, of.Name = restURI(t), fmt.Sprintf("ns%d.t", restNamespaces.Add(1))
+		case "sql":
+			of.URI, of.Warehouse = "sqlite:///"+l.dir+"/catalog.db", l.dir+"/sql"
+		default:
+			of.Warehouse = l.dir + "/" + kind
+		}
+		l.tables = append(l.tables, of)
+	}
+	return l
+}
+
+// make writes n new rows into an Avro file, and returns its path.
+func (l *lake) make(t *testing.T, name string, n, version int) (file string) {
+	t.Helper()
+	file = filepath.Join(l.dir, "in", name)
+	if wrong := askIceberg(t, "make", map[string]any{"path": file, "first": l.rows, "last": l.rows + n, "version": version}); wrong != "" {
+		t.Fatal(wrong)
+	}
+	l.rows += n
+	return file
+}
+
+// removeInputs removes all inputs.
+func (l *lake) removeInputs(t *testing.T) {
+	t.Helper()
+	must(t, os.RemoveAll(l.dir+"/in"))
+}
+
+// convert converts the inputs.
+func (l *lake) convert(t *testing.T, flags ...string) {
+	t.Helper()
+	args := append([]string{"convert"}, append(l.flags, flags...)...)
+	run(t, append(args, l.dir+"/in", l.dir+"/dest")...).want(t, 0)
+}
+
+// syncCommand prepares a sync of a table.
+func (l *lake) syncCommand(of table, flags ...string) *exec.Cmd {
+	programs, _ := icebergPrograms() // newLake has checked
+	args := []string{"sync", "--json", "--catalog=" + of.Type, "--uri=" + of.URI, "--warehouse=" + of.Warehouse, "--table=" + of.Name}
+	cmd := exec.Command(programs+"/rowtocol-iceberg", append(append(args, flags...), l.dir+"/dest")...)
+	cmd.Env = testenv.ProgramEnviron()
+	return cmd
+}
+
+// sync syncs all tables.
+func (l *lake) sync(t *testing.T, flags ...string) {
+	t.Helper()
+	for _, of := range l.tables {
+		finish(t, l.syncCommand(of, flags...)).want(t, 0)
+	}
+}
