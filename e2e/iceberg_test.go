@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,6 +109,7 @@ type lake struct {
 	dir    string
 	flags  []string // of convert
 	tables []table
+	inputs []string
 	rows   int // that were made, each with an ID of its own
 }
 
@@ -134,21 +136,22 @@ func newLake(t *testing.T, flags []string, kinds ...string) *lake {
 	return l
 }
 
-// make writes n new rows into an Avro file, and returns its path.
-func (l *lake) make(t *testing.T, name string, n, version int) (file string) {
+// make writes n new rows, of a version of their schema, into an input.
+func (l *lake) make(t *testing.T, name string, n, version int) {
 	t.Helper()
-	file = filepath.Join(l.dir, "in", name)
+	file := filepath.Join(l.dir, "in", name)
 	if wrong := askIceberg(t, "make", map[string]any{"path": file, "first": l.rows, "last": l.rows + n, "version": version}); wrong != "" {
 		t.Fatal(wrong)
 	}
+	l.inputs = append(l.inputs, file)
 	l.rows += n
-	return file
 }
 
 // removeInputs removes all inputs.
 func (l *lake) removeInputs(t *testing.T) {
 	t.Helper()
 	must(t, os.RemoveAll(l.dir+"/in"))
+	l.inputs = nil
 }
 
 // convert converts the inputs.
@@ -172,5 +175,18 @@ func (l *lake) sync(t *testing.T, flags ...string) {
 	t.Helper()
 	for _, of := range l.tables {
 		finish(t, l.syncCommand(of, flags...)).want(t, 0)
+	}
+}
+
+// check has engines read the rows of each table, which must be those of the inputs. Under
+// conditions, they must read fewer files.
+func (l *lake) check(t *testing.T, engines []string, conditions map[string]any) {
+	t.Helper()
+	for _, of := range l.tables {
+		arguments := map[string]any{"table": of, "files": l.inputs, "engines": engines}
+		maps.Copy(arguments, conditions)
+		if wrong := askIceberg(t, "check", arguments); wrong != "" {
+			t.Fatalf("%s: %s", of.Type, wrong)
+		}
 	}
 }

@@ -8,7 +8,8 @@ input. The answer, a JSON text and an empty line, is what is wrong, or null. SCA
 reads with iceberg-go.
 
 watch reads a table without a pause until standard input ends. Each time, the table must have ROWS
-rows of one output: their IDs have no gaps. It prints the number of outputs that it saw.
+rows of one output: their IDs have no gaps. It prints the numbers of queries and of outputs that it
+saw.
 """
 
 import datetime as dt
@@ -243,7 +244,7 @@ def watch(engine, table, rows):
         assert ids == list(range(ids[0], ids[0] + int(rows))), f"{len(ids)} rows from {ids[0]} to {ids[-1]}"
         seen.add(ids[0])
         queries += 1
-    print(f"{engine}: {queries} queries, {len(seen)} outputs")
+    print(queries, len(seen))
 
 
 if __name__ == "__main__":
