@@ -75,7 +75,7 @@ func TestIcebergFaults(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLake(t, nil, "rest")
+			l := newLake(t, "", nil, "rest")
 			s := &faultyServer{fault: tt, ReverseProxy: httputil.NewSingleHostReverseProxy(server), hanging: make(chan bool)}
 			proxy := httptest.NewServer(s)
 			defer proxy.Close()
@@ -109,7 +109,7 @@ func TestIcebergKilled(t *testing.T) {
 	for _, kind := range []string{"sql", "rest"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			l := newLake(t, nil, kind)
+			l := newLake(t, "", nil, kind)
 			l.make(t, "first.avro", 20, 1)
 			l.convert(t, "--incremental")
 			whole := finish(t, l.syncCommand(l.tables[0])).want(t, 0).elapsed

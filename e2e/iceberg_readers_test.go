@@ -14,7 +14,7 @@ import (
 // query must not fail, and must not see rows of two outputs.
 func TestIcebergReaders(t *testing.T) {
 	const rows = 100
-	l := newLake(t, []string{"--row-group-size=64KiB", "--overwrite"}, "sql", "hadoop")
+	l := newLake(t, "", []string{"--row-group-size=64KiB", "--overwrite"}, "sql", "hadoop")
 	replace := func() {
 		l.removeInputs(t)
 		l.make(t, "a.avro", rows, 1)

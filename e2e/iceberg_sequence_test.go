@@ -43,7 +43,7 @@ func TestIcebergSequence(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLake(t, []string{"--row-group-size=64KiB"}, tt.kinds...)
+			l := newLake(t, "", []string{"--row-group-size=64KiB"}, tt.kinds...)
 			for _, step := range tt.steps {
 				t.Log(step.name)
 				if step.replace {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,29 +29,37 @@ var icebergPrograms = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-// icebergJudge makes inputs and reads tables: see python/icebergtables.py.
-var icebergJudge = &jvm{command: func() (*exec.Cmd, error) {
-	program, err := pythonEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	programs, err := icebergPrograms()
-	if err != nil {
-		return nil, err
-	}
-	home, err := sparkInstallation()
-	cmd := exec.Command(program, "python/icebergtables.py", "serve", programs+"/scan")
-	cmd.Env = append(testenv.ProgramEnviron(), sparkVariables(home, programs)...)
-	return cmd, err
-}}
+// tableJudge makes inputs and reads tables: see python/icebergtables.py.
+type tableJudge struct{ jvm }
 
-// askIceberg has the judge make or check something. It returns what is wrong.
-func askIceberg(t *testing.T, call string, arguments map[string]any) (wrong string) {
+// icebergJudge is the judge of tables on this machine.
+var icebergJudge = newTableJudge()
+
+// newTableJudge returns a judge with more variables in its environment. It starts on first use.
+func newTableJudge(variables ...string) *tableJudge {
+	return &tableJudge{jvm{command: func() (*exec.Cmd, error) {
+		program, err := pythonEnvironment()
+		if err != nil {
+			return nil, err
+		}
+		programs, err := icebergPrograms()
+		if err != nil {
+			return nil, err
+		}
+		home, err := sparkInstallation()
+		cmd := exec.Command(program, "python/icebergtables.py", "serve", programs+"/scan")
+		cmd.Env = slices.Concat(testenv.ProgramEnviron(), sparkVariables(home, programs), variables)
+		return cmd, err
+	}}}
+}
+
+// ask has the judge make or check something. It returns what is wrong.
+func (j *tableJudge) ask(t *testing.T, call string, arguments map[string]any) (wrong string) {
 	t.Helper()
 	arguments["call"] = call
 	request, err := json.Marshal(arguments)
 	must(t, err)
-	lines, err := icebergJudge.ask(string(request) + "\n")
+	lines, err := j.jvm.ask(string(request) + "\n")
 	must(t, err)
 	must(t, json.Unmarshal([]byte(strings.Join(lines, "")), &wrong)) // null is nothing
 	return wrong
@@ -104,32 +113,39 @@ type table struct {
 	Name      string `json:"name"`
 }
 
-// lake is a directory with Avro files, a destination and tables of it.
+// lake has Avro files, a destination and tables of it.
 type lake struct {
-	dir    string
-	flags  []string // of convert
-	tables []table
-	inputs []string
-	rows   int // that were made, each with an ID of its own
+	in, dest string // directories
+	judge    *tableJudge
+	flags    []string // of convert
+	tables   []table
+	inputs   []string
+	rows     int // that were made, each with an ID of its own
 }
 
 // restNamespaces counts the tables in the REST catalog, each in a namespace of its own.
 var restNamespaces atomic.Int64
 
-// newLake returns a lake with tables in catalogs of these kinds.
-func newLake(t *testing.T, flags []string, kinds ...string) *lake {
+// newLake returns a lake with tables in catalogs of these kinds, in a directory which may be
+// on HDFS.
+func newLake(t *testing.T, dir string, flags []string, kinds ...string) *lake {
 	t.Helper()
 	needIceberg(t)
-	l := &lake{dir: t.TempDir(), flags: append([]string{"--format=parquet", "--times=iceberg", "--keep-replaced=24h"}, flags...)}
+	local := t.TempDir()
+	if dir == "" {
+		dir = local
+	}
+	l := &lake{
+		in: local + "/in", dest: dir + "/dest", judge: icebergJudge,
+		flags: append([]string{"--format=parquet", "--times=iceberg", "--keep-replaced=24h"}, flags...),
+	}
 	for _, kind := range kinds {
-		of := table{Type: kind, Name: "ns.t"}
+		of := table{Type: kind, Warehouse: dir + "/" + kind, Name: "ns.t"}
 		switch kind {
 		case "rest":
-			of.URI, of.Name = restURI(t), fmt.Sprintf("ns%d.t", restNamespaces.Add(1))
+			of.URI, of.Warehouse, of.Name = restURI(t), "", fmt.Sprintf("ns%d.t", restNamespaces.Add(1))
 		case "sql":
-			of.URI, of.Warehouse = "sqlite:///"+l.dir+"/catalog.db", l.dir+"/sql"
-		default:
-			of.Warehouse = l.dir + "/" + kind
+			of.URI = "sqlite:///" + local + "/catalog.db"
 		}
 		l.tables = append(l.tables, of)
 	}
@@ -139,8 +155,8 @@ func newLake(t *testing.T, flags []string, kinds ...string) *lake {
 // make writes n new rows, of a version of their schema, into an input.
 func (l *lake) make(t *testing.T, name string, n, version int) {
 	t.Helper()
-	file := filepath.Join(l.dir, "in", name)
-	if wrong := askIceberg(t, "make", map[string]any{"path": file, "first": l.rows, "last": l.rows + n, "version": version}); wrong != "" {
+	file := filepath.Join(l.in, name)
+	if wrong := l.judge.ask(t, "make", map[string]any{"path": file, "first": l.rows, "last": l.rows + n, "version": version}); wrong != "" {
 		t.Fatal(wrong)
 	}
 	l.inputs = append(l.inputs, file)
@@ -150,7 +166,7 @@ func (l *lake) make(t *testing.T, name string, n, version int) {
 // removeInputs removes all inputs.
 func (l *lake) removeInputs(t *testing.T) {
 	t.Helper()
-	must(t, os.RemoveAll(l.dir+"/in"))
+	must(t, os.RemoveAll(l.in))
 	l.inputs = nil
 }
 
@@ -158,14 +174,14 @@ func (l *lake) removeInputs(t *testing.T) {
 func (l *lake) convert(t *testing.T, flags ...string) {
 	t.Helper()
 	args := append([]string{"convert"}, append(l.flags, flags...)...)
-	run(t, append(args, l.dir+"/in", l.dir+"/dest")...).want(t, 0)
+	run(t, append(args, l.in, l.dest)...).want(t, 0)
 }
 
 // syncCommand prepares a sync of a table.
 func (l *lake) syncCommand(of table, flags ...string) *exec.Cmd {
 	programs, _ := icebergPrograms() // newLake has checked
 	args := []string{"sync", "--json", "--catalog=" + of.Type, "--uri=" + of.URI, "--warehouse=" + of.Warehouse, "--table=" + of.Name}
-	cmd := exec.Command(programs+"/rowtocol-iceberg", append(append(args, flags...), l.dir+"/dest")...)
+	cmd := exec.Command(programs+"/rowtocol-iceberg", append(append(args, flags...), l.dest)...)
 	cmd.Env = testenv.ProgramEnviron()
 	return cmd
 }
@@ -185,7 +201,7 @@ func (l *lake) check(t *testing.T, engines []string, conditions map[string]any) 
 	for _, of := range l.tables {
 		arguments := map[string]any{"table": of, "files": l.inputs, "engines": engines}
 		maps.Copy(arguments, conditions)
-		if wrong := askIceberg(t, "check", arguments); wrong != "" {
+		if wrong := l.judge.ask(t, "check", arguments); wrong != "" {
 			t.Fatalf("%s: %s", of.Type, wrong)
 		}
 	}

@@ -18,6 +18,7 @@ import importlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -86,7 +87,7 @@ def pylist(table):
 class PyIceberg:
     def load(self, table):
         if table["type"] == "hadoop":
-            return StaticTable.from_metadata(hadoop(table))
+            return StaticTable.from_metadata(metadata(table))
         return load_catalog("default", **{k: table[k] for k in ("type", "uri", "warehouse")}).load_table(table["name"])
 
     def read(self, table, columns="*", condition="true"):
@@ -102,10 +103,17 @@ def folder(table):
     return table["warehouse"] + "/" + table["name"].replace(".", "/")
 
 
-def hadoop(table):
-    """The location of the metadata of a table in a directory."""
-    with open(folder(table) + "/metadata/version-hint.text") as f:
-        return f"{folder(table)}/metadata/v{f.read().strip()}.metadata.json"
+def metadata(table):
+    """The location of the metadata of a table."""
+    match table["type"]:
+        case "hadoop":
+            with open(folder(table) + "/metadata/version-hint.text") as f:
+                return f"{folder(table)}/metadata/v{f.read().strip()}.metadata.json"
+        case "sql":
+            with sqlite3.connect(table["uri"].removeprefix("sqlite:///")) as db:
+                return db.execute("select metadata_location from iceberg_tables").fetchone()[0]
+        case "rest":
+            return PyIceberg().load(table).metadata_location
 
 
 class DuckDB:
@@ -118,7 +126,7 @@ class DuckDB:
         self.con.execute("set timezone = 'UTC'")
 
     def read(self, table, columns="*", condition="true"):
-        at = folder(table) if table["type"] == "hadoop" else PyIceberg().load(table).metadata_location
+        at = folder(table) if table["type"] == "hadoop" else metadata(table)
         query = f"select {columns} from iceberg_scan('{at}') where {condition}"
         rows = pylist(self.con.execute(query).to_arrow_table())
         plan = self.con.execute("explain (analyze, format json) " + query).fetchall()[0][1]
@@ -147,7 +155,7 @@ class Spark:
 
     def read(self, table, columns="*", condition="true"):
         if table["type"] == "sql":
-            df = self.session.read.format("iceberg").load(PyIceberg().load(table).metadata_location)
+            df = self.session.read.format("iceberg").load(metadata(table))
         else:
             df = self.session.table(f"{self.catalog(table)}.{table['name']}")
         df = df.where(condition).select(*columns.split(","))
