@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -70,8 +71,8 @@ func TestIcebergFaults(t *testing.T) {
 		{name: "renewable token", code: 419},
 		{name: "cut connection"},
 		{name: "cut connection after the commit", after: true},
-		{name: "hang", hang: true, exit: -1},
-		{name: "hang after the commit", hang: true, after: true, exit: -1},
+		{name: "hang", hang: true, exit: 143},
+		{name: "hang after the commit", hang: true, after: true, exit: 143},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +89,7 @@ func TestIcebergFaults(t *testing.T) {
 				sync := launch(t, l.syncCommand(faulty))
 				if tt.hang {
 					<-s.hanging
-					must(t, sync.cmd.Process.Kill())
+					must(t, sync.cmd.Process.Signal(syscall.SIGTERM))
 					s.hanging <- true
 				}
 				sync.want(t, tt.exit)
