@@ -118,9 +118,9 @@ test:
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) commands race unit)
 
 # What "make test" leaves out: clusters that are secure, hang or fail, calls that fail,
-# kills, Kudu over many columns, MATRICES, other modules, fuzzing beyond the seeds, and the gate.
+# kills, Kudu over many columns, tables of Iceberg, MATRICES, other modules, fuzzing beyond the seeds, and the gate.
 test-all:
-	@echo 'make test-all takes about 6 minutes on two cores, besides what "make test" takes.'
+	@echo 'make test-all takes about 7 minutes on two cores, besides what "make test" takes.'
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(MORE_E2E) matrices modules fuzz,gate)
