@@ -18,11 +18,12 @@ import (
 
 // fault is what goes wrong with a commit in a REST catalog.
 type fault struct {
-	name  string
-	code  int  // of the answer; 0 if there is no answer
-	after bool // the server has committed
-	hang  bool // the connection stays open
-	exit  int  // of the sync
+	name   string
+	code   int  // of the answer; 0 if there is no answer
+	create bool // it fails the creation of the table instead
+	after  bool // the server has committed
+	hang   bool // the connection stays open
+	exit   int  // of the sync
 }
 
 // faultyServer passes requests on to a REST catalog. A fault happens once, to a commit.
@@ -34,8 +35,12 @@ type faultyServer struct {
 }
 
 func (s *faultyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	commit := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/tables/t")
-	if !commit || s.happened.Swap(true) {
+	name := "/tables/t"
+	if s.create {
+		name = "/tables"
+	}
+	fails := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, name)
+	if !fails || s.happened.Swap(true) {
 		s.ReverseProxy.ServeHTTP(w, r)
 		return
 	}
@@ -71,6 +76,9 @@ func TestIcebergFaults(t *testing.T) {
 		{name: "renewable token", code: 419},
 		{name: "cut connection"},
 		{name: "cut connection after the commit", after: true},
+		{name: "unavailable at the creation", code: 503, create: true},
+		{name: "error after the creation", code: 500, create: true, after: true},
+		{name: "cut connection after the creation", create: true, after: true},
 		{name: "hang", hang: true, exit: 143},
 		{name: "hang after the commit", hang: true, after: true, exit: 143},
 	} {
@@ -93,8 +101,8 @@ func TestIcebergFaults(t *testing.T) {
 					s.hanging <- true
 				}
 				sync.want(t, tt.exit)
-				if !s.happened.Load() {
-					t.Error("no commit failed")
+				if happened := s.happened.Load(); happened == (tt.create && i > 0) {
+					t.Errorf("sync %d: the fault happened: %v", i, happened)
 				}
 				if tt.exit != 0 {
 					l.sync(t)
@@ -111,9 +119,12 @@ func TestIcebergKilled(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			l := newLake(t, "", nil, kind)
-			l.make(t, "first.avro", 20, 1)
-			l.convert(t, "--incremental")
-			whole := finish(t, l.syncCommand(l.tables[0])).want(t, 0).elapsed
+			var whole time.Duration
+			for _, name := range []string{"first.avro", "second.avro"} { // the first sync creates the table
+				l.make(t, name, 20, 1)
+				l.convert(t, "--incremental")
+				whole = finish(t, l.syncCommand(l.tables[0])).want(t, 0).elapsed
+			}
 			kills := 0
 			for i := range soak.Rounds(20, 100) {
 				l.make(t, fmt.Sprintf("%d.avro", i), 20, 1)
