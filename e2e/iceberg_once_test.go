@@ -16,7 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// fault is what goes wrong with a commit in a REST catalog.
+// fault is what goes wrong with a commit, or with a creation, in a REST catalog.
 type fault struct {
 	name   string
 	code   int  // of the answer; 0 if there is no answer
@@ -26,7 +26,7 @@ type fault struct {
 	exit   int  // of the sync
 }
 
-// faultyServer passes requests on to a REST catalog. A fault happens once, to a commit.
+// faultyServer passes requests on to a REST catalog. A fault happens once.
 type faultyServer struct {
 	fault
 	*httputil.ReverseProxy
