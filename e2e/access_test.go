@@ -36,13 +36,13 @@ func TestHDFSDefaultACL(t *testing.T) {
 					walk(info.Path)
 				}
 				var acl struct {
-					AclStatus struct {
+					ACLStatus struct {
 						Entries    []string
 						Permission string
 					}
 				}
 				must(t, json.Unmarshal([]byte(status), &acl))
-				modes[kind+acl.AclStatus.Permission+" "+strings.Join(acl.AclStatus.Entries, " ")] = true
+				modes[kind+acl.ACLStatus.Permission+" "+strings.Join(acl.ACLStatus.Entries, " ")] = true
 			}
 		}
 		walk(out)
