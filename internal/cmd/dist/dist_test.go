@@ -130,13 +130,18 @@ func TestLicences(t *testing.T) {
 	if err := r.licencesOf("m", dir); err == nil {
 		t.Error("no error for a module without a licence")
 	}
-	if err := write(filepath.Join(dir, "LICENSE.txt"), []byte("free"), 0o644); err != nil {
-		t.Fatal(err)
+	names := []string{"LICENSE.txt", "LICENSE_MIT"}
+	for _, name := range names {
+		if err := write(filepath.Join(dir, name), []byte("free"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := r.licencesOf("example.com/m", dir); err != nil {
 		t.Error(err)
 	}
-	if text, err := os.ReadFile(r.shared("licenses/example.com/m/LICENSE.txt")); err != nil || string(text) != "free" {
-		t.Errorf("got %q, %v", text, err)
+	for _, name := range names {
+		if text, err := os.ReadFile(r.shared("licenses/example.com/m", name)); err != nil || string(text) != "free" {
+			t.Errorf("got %q, %v", text, err)
+		}
 	}
 }

@@ -42,10 +42,10 @@ func (r *release) share(from, to string) error {
 	return write(r.shared(to), data, 0o644)
 }
 
-var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([._-].*)?$`)
 
-// licences stages the licences of Go and of each module in the program.
-func (r *release) licences(program string) error {
+// licences stages the licences of Go and of each module in the program of a module.
+func (r *release) licences(program, module string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (r *release) licences(program string) error {
 		return err
 	}
 	for _, m := range info.Deps {
-		dir, err := command(nil, "go", "list", "-m", "-f", "{{.Dir}}", m.Path)
+		dir, err := command(nil, "go", "-C", module, "list", "-m", "-f", "{{.Dir}}", m.Path)
 		if err != nil {
 			return err
 		}
@@ -153,16 +153,20 @@ func (r *release) entry(t *tar.Writer, at, as string, d fs.DirEntry) error {
 	return err
 }
 
-// root writes the root file system of a container: the program, a user other than
-// root, a directory for temporary files, and licences.
-func (r *release) root(name, program string) error {
-	dir := filepath.Join(filepath.Dir(program), "root")
-	data, err := os.ReadFile(program)
-	if err != nil {
-		return err
+// root writes the root file system of a container: the programs in a directory, a user
+// other than root, a directory for temporary files, and licences.
+func (r *release) root(name, from string) error {
+	dir := filepath.Join(from, "root")
+	for _, p := range programs {
+		data, err := os.ReadFile(filepath.Join(from, p.name))
+		if err != nil {
+			return err
+		}
+		if err := write(filepath.Join(dir, "usr/bin", p.name), data, 0o755); err != nil {
+			return err
+		}
 	}
-	err = errors.Join(
-		write(filepath.Join(dir, "usr/bin/rowtocol"), data, 0o755),
+	err := errors.Join(
 		write(filepath.Join(dir, "etc/passwd"), []byte("root:x:0:0:root:/:/sbin/nologin\nrowtocol:x:65532:65532:rowtocol:/tmp:/sbin/nologin\n"), 0o644),
 		write(filepath.Join(dir, "etc/group"), []byte("root:x:0:\nrowtocol:x:65532:\n"), 0o644),
 		os.MkdirAll(filepath.Join(dir, "tmp"), 0o777),

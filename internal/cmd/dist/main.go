@@ -69,21 +69,37 @@ func run(out string, targets []string) (err error) {
 	return r.checksums()
 }
 
-// build builds the program of a system for all processors of an architecture,
-// independent of the user's flags.
-func build(name, system, arch string) error {
-	_, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly"},
-		"go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", name, "./cmd/rowtocol")
-	return err
+// programs are the programs of a release, with the directories of their modules.
+var programs = []struct{ name, module, dir string }{
+	{"rowtocol", ".", "./cmd/rowtocol"},
+	{"rowtocol-iceberg", "cmd/rowtocol-iceberg", "."},
+}
+
+// build builds the programs of a system into a directory, for all processors of an
+// architecture, independent of the user's flags.
+func build(dir, system, arch string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range programs {
+		_, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly"},
+			"go", "build", "-C", p.module, "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", filepath.Join(dir, p.name), p.dir)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // common stages the files of all archives: documentation, examples, and output of the
 // program for this machine.
 func (r *release) common() error {
-	program := filepath.Join(r.stage, "rowtocol")
-	if err := build(program, runtime.GOOS, runtime.GOARCH); err != nil {
+	host := filepath.Join(r.stage, "host")
+	if err := build(host, runtime.GOOS, runtime.GOARCH); err != nil {
 		return err
 	}
+	program := filepath.Join(host, "rowtocol")
 	text, err := command(nil, program, "version", "--json")
 	if err != nil {
 		return err
@@ -108,10 +124,21 @@ func (r *release) common() error {
 	if err := os.MkdirAll(r.shared("man"), 0o755); err != nil {
 		return err
 	}
+	for _, p := range programs {
+		if err := r.about(filepath.Join(host, p.name), p.module); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// about stages the manual pages, the completions and the licences of a program.
+func (r *release) about(program, module string) error {
 	if _, err := command([]string{"TMPDIR=/tmp"}, program, "man", r.shared("man")); err != nil {
 		return err
 	}
-	for shell, name := range map[string]string{"bash": "rowtocol", "zsh": "_rowtocol", "fish": "rowtocol.fish"} {
+	name := filepath.Base(program)
+	for shell, name := range map[string]string{"bash": name, "zsh": "_" + name, "fish": name + ".fish"} {
 		script, err := command(nil, program, "completion", shell)
 		if err != nil {
 			return err
@@ -120,7 +147,7 @@ func (r *release) common() error {
 			return err
 		}
 	}
-	return r.licences(program)
+	return r.licences(program, module)
 }
 
 // shared returns the staged path of a file of all archives.
@@ -130,27 +157,32 @@ func (r *release) shared(names ...string) string {
 
 // target makes all files for one system.
 func (r *release) target(system, arch string) error {
-	program := filepath.Join(r.stage, system+"-"+arch, "rowtocol")
-	if err := build(program, system, arch); err != nil {
+	dir := filepath.Join(r.stage, system+"-"+arch)
+	if err := build(dir, system, arch); err != nil {
 		return err
 	}
-	name := filepath.Join(r.out, fmt.Sprintf("rowtocol_%s_%s_%s", r.version, system, arch))
-	if err := writeSBOM(name+".cdx.json", program, r.version); err != nil {
-		return err
-	}
+	suffix := fmt.Sprintf("_%s_%s_%s", r.version, system, arch)
 	top := "rowtocol-" + r.version
-	files := []source{{r.shared(), top}, {program, top + "/rowtocol"}}
+	files := []source{{r.shared(), top}}
+	for _, p := range programs {
+		program := filepath.Join(dir, p.name)
+		if err := writeSBOM(filepath.Join(r.out, p.name+suffix+".cdx.json"), program, r.version); err != nil {
+			return err
+		}
+		files = append(files, source{program, top + "/" + p.name})
+	}
+	name := filepath.Join(r.out, "rowtocol"+suffix)
 	if err := r.archive(name+".tar.gz", files); err != nil {
 		return err
 	}
 	if system != "linux" {
 		return nil
 	}
-	if err := r.root(name+"_root.tar.gz", program); err != nil {
+	if err := r.root(name+"_root.tar.gz", dir); err != nil {
 		return err
 	}
 	for _, kind := range []string{"deb", "rpm"} {
-		_, err := command([]string{"ARCH=" + arch, "VERSION=" + r.version, "PROGRAM=" + program, "SHARED=" + r.shared(),
+		_, err := command([]string{"ARCH=" + arch, "VERSION=" + r.version, "PROGRAMS=" + dir, "SHARED=" + r.shared(),
 			"SOURCE_DATE_EPOCH=" + fmt.Sprint(r.time.Unix())},
 			"go", "run", nfpm, "package", "--config", "packaging/nfpm.yaml", "--packager", kind, "--target", r.out)
 		if err != nil {
