@@ -39,3 +39,21 @@ func TestKeysOfDirectories(t *testing.T) {
 	run(t, "cat", "--columns", "id,from,size,dt,hour,place", "--to", "parquet", "--output", dir+"/rows.parquet", dir+"/tree").want(t, 0)
 	python(t, "partitions.py", dir+"/parquet", dir+"/rows.parquet", "dt", "hour", "place")
 }
+
+// TestPolarsPattern has Polars read Parquet files by the patterns that docs/reading.md names.
+func TestPolarsPattern(t *testing.T) {
+	dir := t.TempDir()
+	for i, leaf := range []string{"dt=2026-01-01", "dt=2026-01-02"} {
+		must(t, os.MkdirAll(filepath.Join(dir, "in", leaf), 0o755))
+		writeMail(t, fmt.Sprintf("%s/in/%s/a.avro", dir, leaf), int64(40+i))
+	}
+	for range 2 {
+		run(t, "convert", "--format", "parquet", "--index", "id", "--incremental", dir+"/in", dir+"/out").want(t, 0)
+		run(t, "convert", "--format", "parquet", "--partitioned", dir+"/in", dir+"/tree").want(t, 0)
+		writeMail(t, dir+"/in/dt=2026-01-01/b.avro", 10)
+	}
+	for _, args := range [][]string{{"out"}, {"tree", "dt"}} {
+		rows := strings.TrimSpace(run(t, "count", dir+"/"+args[0]).want(t, 0).stdout)
+		python(t, "polarspattern.py", append([]string{dir + "/" + args[0], rows}, args[1:]...)...)
+	}
+}

@@ -32,7 +32,7 @@ func (adapter) Choices() []format.Choice {
 		},
 		{
 			Name: "checksum", Default: ChecksumJava, Values: []string{ChecksumJava, ChecksumSpec, ChecksumNull},
-			Usage: "checksum of blocks: crc32, which Java reads; crc-32, as in the specification, which Java does not know; or null, for none",
+			Usage: "`checksum` of blocks: crc32, which Java reads; crc-32, as in the specification, which Java does not know; or null, for none",
 		},
 		{
 			Name: "values", Repeatable: true,

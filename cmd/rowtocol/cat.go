@@ -120,9 +120,11 @@ func (f *catFlags) addCondition(flags *pflag.FlagSet) {
 }
 
 // addChoice adds the flags that select rows and fields.
-func (f *catFlags) addChoice(flags *pflag.FlagSet) {
+func (f *catFlags) addChoice(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	f.addCondition(flags)
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
+	completeFields(cmd, "columns", false, func(args []string) []string { return args })
 	flags.StringVar(&f.schema, "schema", "", "convert the rows to the Avro schema in this `file`: its defaults and aliases apply, and types may become wider (int to long)")
 }
 
@@ -172,9 +174,9 @@ func newCatCommand(a *app) *cobra.Command {
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
-	f.addChoice(flags)
-	flags.Int64Var(&f.query.Offset, "offset", 0, "number of rows to skip before the first")
-	flags.Int64Var(&f.query.Limit, "limit", -1, "print at most this many rows; -1 is no limit")
+	f.addChoice(cmd)
+	flags.Int64Var(&f.query.Offset, "offset", 0, "number of `rows` to skip before the first")
+	flags.Int64Var(&f.query.Limit, "limit", -1, "print at most this many `rows`; -1 is no limit")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
 	flags.BoolVar(&f.tagged, "json-unions", false, "print Avro's own JSON encoding, with the types of unions")
 	formFlags(cmd, &f.catFlags)

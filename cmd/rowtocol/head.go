@@ -37,8 +37,8 @@ func newHeadCommand(a *app) *cobra.Command {
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
-	flags.Int64VarP(&f.query.Limit, "limit", "n", 10, "print at most this many rows; -1 is no limit")
-	f.addChoice(flags)
+	flags.Int64VarP(&f.query.Limit, "limit", "n", 10, "print at most this many `rows`; -1 is no limit")
+	f.addChoice(cmd)
 	formFlags(cmd, &f.catFlags)
 	flags.StringVar(&f.to, "to", "table", "`format`: "+strings.Join(formatNames(), ", "))
 	cli.Complete(cmd, "to", formatNames()...)

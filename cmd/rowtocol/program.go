@@ -1,8 +1,8 @@
 package main
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,15 +53,34 @@ const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
   rowtocol verify /data/mail.columns --against /data/mail
   rowtocol help exit-codes`
 
-// flagTitles returns the groups of the flags of conversions. Flags of formats belong to the group
-// Output.
+// flagTitles returns the groups of the flags of conversions. The flags of formats have a group for
+// each format, and for the formats that share flags.
 func flagTitles() []cli.FlagGroup {
-	return []cli.FlagGroup{
-		{Title: "Inputs and destination", Names: []string{"input", "dest", "allow-empty", "exclude", "since", "until", "min-age", "require-marker"}},
+	return slices.Concat([]cli.FlagGroup{
+		{Title: "Inputs and destination", Names: []string{"input", "dest", "allow-empty", "exclude", "since", "until", "min-age", "require-marker", "moved", "copies"}},
 		{Title: "How inputs are read", Names: []string{"schema", "recursive", "strict", "max-input-block", "on-damage", "max-lost-rows"}},
-		{Title: "Output", Names: slices.AppendSeq([]string{"format", "row-group-size", "block-size"}, maps.Keys(choices()))},
+		{Title: "Output", Names: []string{"format", "row-group-size", "block-size", "index"}},
+	}, formatTitles(), []cli.FlagGroup{
 		{Title: "Reruns and data that grows", Names: []string{"incremental", "partitioned", "reprocess", "overwrite", "keep-replaced", "restart"}},
 		{Title: "The cluster", Names: []string{"queue", "property", "memory", "workers", "detach", "attach"}},
 		{Title: "Schedulers and monitoring", Names: []string{"exit-nothing", "max-runtime", "job-name", "metrics-file", "push-gateway", "lineage"}},
+	})
+}
+
+// formatTitles returns the groups of the flags of formats, in the order of the formats.
+func formatTitles() (groups []cli.FlagGroup) {
+	for _, f := range formats {
+		for _, c := range f.Choices() {
+			title := "Output of --format " + strings.Join(formatsWith(c.Name), " and ")
+			i := slices.IndexFunc(groups, func(g cli.FlagGroup) bool { return g.Title == title })
+			if i < 0 {
+				i = len(groups)
+				groups = append(groups, cli.FlagGroup{Title: title})
+			}
+			if !slices.Contains(groups[i].Names, c.Name) {
+				groups[i].Names = append(groups[i].Names, c.Name)
+			}
+		}
 	}
+	return groups
 }

@@ -48,7 +48,7 @@ func newStatsCommand(a *app) *cobra.Command {
 		Args:    a.Takes(cobra.MinimumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
-	c.addChoice(cmd.Flags())
+	c.addChoice(cmd)
 	return cmd
 }
 
