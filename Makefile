@@ -84,7 +84,7 @@ build: bin/rowtocol
 # Go knows whether there is anything to do.
 .PHONY: bin/rowtocol bin/e2e.test
 bin/rowtocol:
-	$(GO) build -trimpath -o $@ ./cmd/rowtocol
+	$(GO) build -trimpath -buildvcs=true -o $@ ./cmd/rowtocol
 bin/e2e.test:
 	$(GO) test -c -o $@ ./e2e
 	@test -e e2e/hadoop/target/built || echo 'Java, Hadoop and Kudu are set up first, which takes a minute.'

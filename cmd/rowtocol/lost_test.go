@@ -128,6 +128,7 @@ func TestExclude(t *testing.T) {
 	convert("in", "dry", "--dry-run", "--exclude", "bad*").want(t, 0, "day=2/bad.avro", "excluded by bad*")
 	convert("in", "two", "--exclude", "bad*", "--exclude", "in/day=1").want(t, 0, "10 rows", "excluded by "+dir+"/in/day=1")
 	convert("in", "two", "--exclude", "in/day=1/", "--exclude", "bad*").want(t, 0, "nothing to do")
+	convert("in", "two", "--overwrite", "--exclude", "bad*", "--exclude", "b?d.avro", "--exclude", "typo*").want(t, 0, "--exclude typo* leaves nothing out").lacks(t, "b?d.avro leaves")
 	convert("in", "x", "--exclude", "[").want(t, 1, "--exclude", "[")
 	convert("in", "x", "--exclude", "").want(t, 1, "--exclude")
 	convert("in", "tree", "--partitioned", "--exclude", "bad*", "--exclude", "in/day=1").want(t, 0)

@@ -48,6 +48,13 @@ func Excluded(patterns []string, location string) string {
 	return ""
 }
 
+// Useless returns the patterns of Filter.Exclude that leave out none of the skipped files.
+func Useless(patterns []string, skipped []Skipped) []string {
+	return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
+		return slices.ContainsFunc(skipped, func(s Skipped) bool { return IsExcluded(s.Reason) && matchesLocation(pattern, s.Path) })
+	})
+}
+
 func matchesLocation(pattern, location string) bool {
 	if !strings.Contains(pattern, "/") {
 		ok, _ := path.Match(pattern, path.Base(location)) // check found the pattern to be valid

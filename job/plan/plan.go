@@ -147,6 +147,11 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 		return nil, err
 	}
 	s.Skipped = skipped
+	if r.Partition == "" { // a pattern may be for another partition
+		for _, pattern := range input.Useless(r.Output.Exclude, skipped) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("--exclude %s leaves nothing out", pattern))
+		}
+	}
 	for _, out := range skipped {
 		if out.Named {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %s", out.Path, out.Reason))
