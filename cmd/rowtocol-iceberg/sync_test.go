@@ -90,7 +90,7 @@ func TestSyncReports(t *testing.T) {
 	p.convert()
 	p.sync("--metrics-file", "sync.prom", "--lineage", "sync.jsonl").want(0, "t.rows: 10 rows in 1 file", "(added: 1, removed: 0)")
 	text, err := os.ReadFile(p.path("sync.prom"))
-	if err != nil || !strings.Contains(string(text), `rowtocol_run_rows{command="sync",dest="out"} 10`) {
+	if err != nil || !strings.Contains(string(text), `rowtocol_run_rows{job_name="t.rows"} 10`) {
 		t.Errorf("%s, %v", text, err)
 	}
 	text, err = os.ReadFile(p.path("sync.jsonl"))

@@ -56,8 +56,8 @@ var gauges = []gauge{
 // the group of the metrics.
 func labels(job string) []*dto.LabelPair { return []*dto.LabelPair{newLabel(jobLabel, job)} }
 
-// jobName returns the name of a run's job.
-func jobName(r *report.Run) string { return valid(cmp.Or(r.JobName, r.Dest)) }
+// jobName returns the name of a run's job, by default that of what the run makes.
+func jobName(r *report.Run) string { return valid(cmp.Or(r.JobName, r.Table, r.Dest)) }
 
 // valid returns a text as UTF-8, which label values must be.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
