@@ -36,10 +36,13 @@ func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, ag
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[string]bool, len(made))
+	known, restored := make(map[string]bool, len(made)), make(map[string]bool)
 	for _, in := range made {
 		known[in.name] = true
+		restored[in.name] = restored[in.name] || !in.whole
 	}
+	// A file that was lost as a whole may have been restored and converted later.
+	r.Losses = slices.DeleteFunc(r.Losses, func(l manifest.Loss) bool { return l.Whole && restored[l.Input] })
 	if files, err = f.otherNames(ctx, files, made, index, known); err != nil {
 		return nil, err
 	}
