@@ -30,24 +30,25 @@ type Request struct {
 
 // Input is an input file as the request found it.
 type Input struct {
-	Path       string `json:"path"`
-	Size       int64  `json:"size"`
-	Identity   uint32 `json:"identity"`    // CRC-32C of the header and of the last 64 KiB
-	HeaderSize int64  `json:"header_size"` // offset of the first block; 0 for an empty file, which has no header
+	Path     string `json:"path"`
+	Size     int64  `json:"size"`
+	Identity uint32 `json:"identity"` // CRC-32C of the header and of the last 64 KiB
+	// Recent is whether the file was examined just after ModTime: see SetModified. It is here and
+	// not next to ModTime, because plans with very many inputs are then smaller in memory.
+	Recent     bool  `json:"recent,omitempty"`
+	HeaderSize int64 `json:"header_size"` // offset of the first block; 0 for an empty file, which has no header
 	// Unreadable is why the header cannot be read; empty if it can. The file is then lost as a
 	// whole: one task has all of it, and HeaderSize is how many of its first bytes Identity covers.
 	Unreadable string `json:"unreadable,omitempty"`
-	// The fields below do not identify the input. They decide whether a file must be opened, or
-	// read whole, to recognize it: see Relate.
+	// The fields below, and Recent, do not identify the input. They decide whether a file must be
+	// opened, or read whole, to recognize it: see Relate.
 
 	// Real is Path with symbolic links resolved; empty if it is Path.
 	Real string `json:"real,omitempty"`
 	// FileID is the storage's number of the file; 0 if there is none.
 	FileID uint64 `json:"file_id,omitempty"`
-	// ModTime is the time of the last modification; zero if it is not known. Recent is
-	// whether the file was examined just after that time: see SetModified.
+	// ModTime is the time of the last modification; zero if it is not known.
 	ModTime time.Time `json:"mod_time,omitzero"`
-	Recent  bool      `json:"recent,omitempty"`
 	// CRC32C is the CRC-32C of all bytes of the file; nil if it is not known. In _SUCCESS
 	// it covers the bytes that the tasks read.
 	CRC32C *uint32 `json:"crc32c,omitempty"`
