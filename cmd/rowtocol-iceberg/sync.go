@@ -75,8 +75,9 @@ func newSyncCommand(a *cli.App) *cobra.Command {
 		Long:    syncLong,
 		Example: syncExample,
 		Args:    a.Takes(cobra.MaximumNArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return s.execute(cmd.Context(), args) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return s.execute(cmd.Context()) },
 	}
+	a.Begins(cmd, s.begin)
 	flags, o := cmd.Flags(), &s.options
 	flags.StringVar(&o.Destination, "dest", "", "`directory` of the output, instead of the argument DEST")
 	flags.StringVar(&o.Table, "table", "", "`name` of the table, with its namespace: ns.name")
@@ -94,16 +95,33 @@ func newSyncCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func (s *syncCommand) execute(ctx context.Context, args []string) error {
-	if err := s.check(args); err != nil {
+// begin takes the argument, and logs the start of the run.
+func (s *syncCommand) begin(args []string) error {
+	o := &s.options
+	if len(args) > 0 {
+		//guard: rejects a destination from both a flag and the argument
+		if s.OnCommandLine("dest") {
+			return cli.Usagef("--dest and DEST are given: give one of them")
+		}
+		o.Destination = args[0]
+	}
+	if o.Destination == "" {
+		return cli.Usagef("sync needs a destination: as the argument DEST, or as --dest, which a job file can hold")
+	}
+	s.Run.Dest, s.Run.Table = store.Showable(o.Destination), o.Table
+	s.LogStart("dest", s.Run.Dest, "table", o.Table, "catalog", o.Catalog.Kind, "uri", store.Showable(o.Catalog.URI), "warehouse", store.Showable(o.Catalog.Warehouse))
+	return nil
+}
+
+func (s *syncCommand) execute(ctx context.Context) error {
+	if err := s.check(); err != nil {
 		return err
 	}
 	o := &s.options
-	s.Run.Catalog, s.Run.Table = store.Showable(cmp.Or(o.Catalog.URI, o.Catalog.Warehouse, o.Catalog.Kind)), o.Table
+	s.Run.Catalog = store.Showable(cmp.Or(o.Catalog.URI, o.Catalog.Warehouse, o.Catalog.Kind))
 	if err := s.StartTelling(ctx, o.Destination, []string{o.Destination}); err != nil {
 		return err
 	}
-	s.LogStart("dest", s.Run.Dest, "table", o.Table, "catalog", o.Catalog.Kind, "uri", store.Showable(o.Catalog.URI), "warehouse", store.Showable(o.Catalog.Warehouse))
 	o.Resolve, o.Memory, o.Log = s.Resolve, s.Pool, s.Log
 	if s.ForPeople() {
 		o.Log = s.Console.Logger(slog.LevelWarn, s.Logs.Format)
@@ -114,15 +132,8 @@ func (s *syncCommand) execute(ctx context.Context, args []string) error {
 }
 
 // check checks the flags, and reads the properties of the catalog.
-func (s *syncCommand) check(args []string) error {
+func (s *syncCommand) check() error {
 	o := &s.options
-	if len(args) > 0 {
-		//guard: rejects a destination from both a flag and the argument
-		if s.OnCommandLine("dest") {
-			return cli.Usagef("--dest and DEST are given: give one of them")
-		}
-		o.Destination = args[0]
-	}
 	p, err := s.catalogProperties()
 	if err != nil {
 		return err
@@ -130,8 +141,6 @@ func (s *syncCommand) check(args []string) error {
 	o.Catalog.Properties = p
 	o.Catalog.URI, o.Catalog.Warehouse = cmp.Or(o.Catalog.URI, p["uri"]), cmp.Or(o.Catalog.Warehouse, p["warehouse"])
 	switch {
-	case o.Destination == "":
-		return cli.Usagef("sync needs a destination: as the argument DEST, or as --dest, which a job file can hold")
 	case o.Table == "":
 		return cli.Usagef("sync needs --table, or table.name in a job file")
 	case o.Catalog.Kind == "":

@@ -101,6 +101,10 @@ func TestSyncReports(t *testing.T) {
 		Inputs, Outputs []struct{ Namespace, Name string }
 	}
 	testenv.Must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &e))
+	o := p.sync("--catalog", "nessi", "--metrics-file", "sync.prom").want(1, `"msg":"sync begins"`, `"msg":"sync ended"`, `"status":"usage"`)
+	if text, err = os.ReadFile(p.path("sync.prom")); err != nil || !strings.Contains(string(text), `rowtocol_run_exit_code{job_name="t.rows"} 1`) {
+		t.Errorf("%s, %v: %s", text, err, o.stderr)
+	}
 	if len(lines) != 2 || e.EventType != "COMPLETE" || e.Inputs[0].Name != p.path("out") || e.Outputs[0].Name != "t.rows" || e.Outputs[0].Namespace != "sqlite:///catalog.db" {
 		t.Errorf("%s", text)
 	}
