@@ -95,32 +95,57 @@ func TestSBOM(t *testing.T) {
 	}
 }
 
-// TestDocuments checks that the pictures of the pages are staged.
+// TestDocuments checks that the staged pages link only to staged files.
 func TestDocuments(t *testing.T) {
 	t.Chdir("../../..")
 	r := &release{stage: t.TempDir()}
 	if err := r.documents(); err != nil {
 		t.Fatal(err)
 	}
-	pages, err := filepath.Glob(r.shared("docs/*.md"))
-	if err != nil {
-		t.Fatal(err)
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "configs/*.md"} {
+		found, err := filepath.Glob(r.shared(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
 	}
-	pictures := 0
+	links, pictures := 0, 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`!\[[^]]*\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
-			pictures++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+		for _, m := range regexp.MustCompile(`(!?)\[[^]]*\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(string(text), -1) {
+			links++
+			pictures += len(m[1])
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[2])); err != nil {
 				t.Errorf("%s: %v", filepath.Base(page), err)
 			}
 		}
 	}
-	if pictures == 0 {
-		t.Error("no page has a picture")
+	if links < 50 || pictures == 0 {
+		t.Errorf("%d links and %d pictures", links, pictures)
+	}
+}
+
+func TestPack(t *testing.T) {
+	r := &release{stage: t.TempDir()}
+	if err := errors.Join(write(r.shared("man/a.1"), []byte("a page"), 0o600), write(r.shared("CHANGELOG.md"), []byte("changes"), 0o600), r.pack()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a.1.gz": "a page", "changelog.gz": "changes"} {
+		data, err := os.ReadFile(filepath.Join(r.packed(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		zip, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(zip); string(text) != want || err != nil || !zip.ModTime.IsZero() || zip.Name != "" {
+			t.Errorf("%s: %q, %v, %+v", name, text, err, zip.Header)
+		}
 	}
 }
 

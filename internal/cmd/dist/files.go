@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"debug/buildinfo"
 	"errors"
@@ -16,7 +17,7 @@ import (
 
 // documents stages the files of the repository that users read.
 func (r *release) documents() error {
-	for _, pattern := range []string{"LICENSE", "README.md", "CHANGELOG.md", "docs/*", "docs/images/*", "configs/*", "configs/hadoop/*"} {
+	for _, pattern := range []string{"LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*", "docs/images/*", "configs/*", "configs/hadoop/*"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			return err
@@ -88,6 +89,24 @@ func (r *release) licencesOf(module, dir string) error {
 		return fmt.Errorf("module %s has no licence", module)
 	}
 	return nil
+}
+
+// compress writes a compressed copy of a file, which depends on the content of the file only.
+func compress(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	_, err = zip.Write(data)
+	if err := errors.Join(err, zip.Close()); err != nil {
+		return err
+	}
+	return write(to, packed.Bytes(), 0o644)
 }
 
 // source is a file or a directory and its name in an archive.

@@ -41,6 +41,12 @@ type release struct {
 	stage   string // directory of the unpacked content of archives and packages
 	version string
 	time    time.Time // time of the commit and of all files
+	began   time.Time
+}
+
+// tell prints what dist does from now on.
+func (r *release) tell(what string) {
+	fmt.Printf("dist: %4.0f s: %s\n", time.Since(r.began).Seconds(), what)
 }
 
 func run(out string, targets []string) (err error) {
@@ -52,7 +58,7 @@ func run(out string, targets []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
-	r := &release{out: out, stage: stage}
+	r := &release{out: out, stage: stage, began: time.Now()}
 	if err := r.common(); err != nil {
 		return err
 	}
@@ -61,7 +67,6 @@ func run(out string, targets []string) (err error) {
 		if !ok {
 			return fmt.Errorf("%q is not a target, such as linux/amd64", t)
 		}
-		fmt.Println("dist:", r.version, t)
 		if err := r.target(system, arch); err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
@@ -96,6 +101,7 @@ func build(dir, system, arch string) error {
 // program for this machine.
 func (r *release) common() error {
 	host := filepath.Join(r.stage, "host")
+	r.tell("builds the programs for this machine")
 	if err := build(host, runtime.GOOS, runtime.GOARCH); err != nil {
 		return err
 	}
@@ -118,6 +124,7 @@ func (r *release) common() error {
 		fmt.Println("dist: the clone has changes that are not committed")
 	}
 	r.version, r.time = strings.TrimPrefix(about.Result.Version, "v"), about.Result.Time
+	r.tell("collects documents and licences for " + r.version)
 	if err := r.documents(); err != nil {
 		return err
 	}
@@ -129,7 +136,7 @@ func (r *release) common() error {
 			return err
 		}
 	}
-	return nil
+	return r.pack()
 }
 
 // about stages the manual pages, the completions and the licences of a program.
@@ -150,6 +157,27 @@ func (r *release) about(program, module string) error {
 	return r.licences(program, module)
 }
 
+// packed returns the directory of files that packages hold compressed.
+func (r *release) packed() string { return filepath.Join(r.stage, "packed") }
+
+// pack compresses the manual pages and the list of changes for packages.
+func (r *release) pack() error {
+	names, err := filepath.Glob(r.shared("man", "*"))
+	if err != nil {
+		return err
+	}
+	to := map[string]string{r.shared("CHANGELOG.md"): "changelog.gz"}
+	for _, name := range names {
+		to[name] = filepath.Base(name) + ".gz"
+	}
+	for from, name := range to {
+		if err := compress(from, filepath.Join(r.packed(), name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // shared returns the staged path of a file of all archives.
 func (r *release) shared(names ...string) string {
 	return filepath.Join(append([]string{r.stage, "shared"}, names...)...)
@@ -158,6 +186,7 @@ func (r *release) shared(names ...string) string {
 // target makes all files for one system.
 func (r *release) target(system, arch string) error {
 	dir := filepath.Join(r.stage, system+"-"+arch)
+	r.tell("builds the programs for " + system + "/" + arch)
 	if err := build(dir, system, arch); err != nil {
 		return err
 	}
@@ -172,6 +201,7 @@ func (r *release) target(system, arch string) error {
 		files = append(files, source{program, top + "/" + p.name})
 	}
 	name := filepath.Join(r.out, "rowtocol"+suffix)
+	r.tell("writes the archives and packages for " + system + "/" + arch)
 	if err := r.archive(name+".tar.gz", files); err != nil {
 		return err
 	}
@@ -182,7 +212,7 @@ func (r *release) target(system, arch string) error {
 		return err
 	}
 	for _, kind := range []string{"deb", "rpm"} {
-		_, err := command([]string{"ARCH=" + arch, "VERSION=" + r.version, "PROGRAMS=" + dir, "SHARED=" + r.shared(),
+		_, err := command([]string{"ARCH=" + arch, "VERSION=" + r.version, "PROGRAMS=" + dir, "SHARED=" + r.shared(), "PACKED=" + r.packed(),
 			"SOURCE_DATE_EPOCH=" + fmt.Sprint(r.time.Unix())},
 			"go", "run", nfpm, "package", "--config", "packaging/nfpm.yaml", "--packager", kind, "--target", r.out)
 		if err != nil {
