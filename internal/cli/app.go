@@ -32,7 +32,7 @@ type App struct {
 	Memory     ByteSize
 	Pool       *budget.Pool // accounts for memory
 	Workers    int
-	Logs       LogFlags
+	Logs       logFlags
 	Store      location.Options
 	Watchers   Watchers
 	Stores     *location.Resolver

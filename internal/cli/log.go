@@ -15,8 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// LogFlags holds the flags for messages.
-type LogFlags struct {
+// logFlags holds the flags for messages.
+type logFlags struct {
 	level, Format  string
 	Quiet, Verbose bool
 }
@@ -26,7 +26,7 @@ var (
 	logFormats = []string{"auto", "text", "json"}
 )
 
-func (f *LogFlags) add(flags *pflag.FlagSet) {
+func (f *logFlags) add(flags *pflag.FlagSet) {
 	f.level, f.Format = "info", "auto"
 	flags.StringVar(&f.level, "log-level", f.level, "`level` of messages: debug, info, warn or error")
 	flags.StringVar(&f.Format, "log-format", f.Format, "`format` of messages: text, json, or auto, which is short messages on a terminal, and elsewhere json with text for people at the end of a failed run")
@@ -125,7 +125,7 @@ func (a *App) LogStart(attrs ...any) {
 	j.stopped.Go(func() {
 		tick := time.NewTicker(lineEvery)
 		defer tick.Stop()
-		last := ProgressState{at: a.Run.Began}
+		last := progressState{at: a.Run.Began}
 		for {
 			select {
 			case <-j.finished:
@@ -179,39 +179,39 @@ func (a *App) follow(p *Progress) {
 	}
 }
 
-// ProgressState is the progress of the work at a time.
-type ProgressState struct {
+// progressState is the progress of the work at a time.
+type progressState struct {
 	at                time.Time
 	moved             time.Time // time of the last change
-	rows, bytes, Done int64
-	Total             int64
-	tasks, OfTasks    int64
+	rows, bytes, done int64
+	total             int64
+	tasks, ofTasks    int64
 	waiting           string
 }
 
 // tell logs the present progress, and returns it.
-func (j *journal) tell(now, began time.Time, last ProgressState) ProgressState {
+func (j *journal) tell(now, began time.Time, last progressState) progressState {
 	j.mu.Lock()
 	log, p := j.log, j.progress
 	j.mu.Unlock()
 	if p == nil {
 		p = new(Progress)
 	}
-	s := p.State(now)
+	s := p.state(now)
 	if s.moved = now; s.sameWork(&last) {
 		s.moved = cmp.Or(last.moved, began)
 	}
 	if s.waiting != "" {
 		s.moved = now // the time in a queue is no lack of progress
-		log.Info("waiting", "for", s.waiting, "tasks", s.OfTasks, "seconds", int64(now.Sub(began).Seconds()))
+		log.Info("waiting", "for", s.waiting, "tasks", s.ofTasks, "seconds", int64(now.Sub(began).Seconds()))
 		return s
 	}
 	attrs := []any{"rows", s.rows, "bytes_read", s.bytes}
-	if s.OfTasks > 0 {
-		attrs = append(attrs, "tasks_done", s.tasks, "tasks", s.OfTasks)
+	if s.ofTasks > 0 {
+		attrs = append(attrs, "tasks_done", s.tasks, "tasks", s.ofTasks)
 	}
-	if s.Total > 0 {
-		attrs = append(attrs, "percent", 100*s.Done/s.Total)
+	if s.total > 0 {
+		attrs = append(attrs, "percent", 100*s.done/s.total)
 	}
 	attrs = append(attrs, "bytes_per_second", max(int64(float64(s.bytes-last.bytes)/now.Sub(last.at).Seconds()), 0),
 		"seconds", int64(now.Sub(began).Seconds()))
@@ -226,8 +226,8 @@ func (j *journal) tell(now, began time.Time, last ProgressState) ProgressState {
 }
 
 // sameWork reports whether the work done is the same in two states.
-func (s *ProgressState) sameWork(last *ProgressState) bool {
-	return s.rows == last.rows && s.bytes == last.bytes && s.Done == last.Done && s.tasks == last.tasks
+func (s *progressState) sameWork(last *progressState) bool {
+	return s.rows == last.rows && s.bytes == last.bytes && s.done == last.done && s.tasks == last.tasks
 }
 
 // end logs the end of the run. The account of the run is closed before.
@@ -239,9 +239,9 @@ func (a *App) end(err error) {
 	a.journal = nil
 	close(j.finished)
 	j.stopped.Wait()
-	if p := j.progress; p != nil && err != nil && a.Run.Files == 0 && p.State(a.Run.Ended).bytes > 0 {
+	if p := j.progress; p != nil && err != nil && a.Run.Files == 0 && p.state(a.Run.Ended).bytes > 0 {
 		// Only the work under way is known.
-		j.tell(a.Run.Ended, a.Run.Began, ProgressState{at: a.Run.Began})
+		j.tell(a.Run.Ended, a.Run.Began, progressState{at: a.Run.Began})
 	}
 	r := a.Run
 	attrs := []any{"dest", r.Dest, "inputs", len(r.Inputs), "input_bytes", r.InputBytes, "rows", r.Rows, "bytes", r.Bytes,

@@ -197,11 +197,11 @@ func (p *Progress) SetWaiting(what string) {
 	p.waiting = what
 }
 
-// State returns the progress as of now.
-func (p *Progress) State(now time.Time) ProgressState {
+// state returns the progress as of now.
+func (p *Progress) state(now time.Time) progressState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return ProgressState{at: now, rows: p.rows, bytes: p.bytes, Done: p.done, Total: p.total, tasks: p.tasks, OfTasks: p.ofTasks, waiting: p.waiting}
+	return progressState{at: now, rows: p.rows, bytes: p.bytes, done: p.done, total: p.total, tasks: p.tasks, ofTasks: p.ofTasks, waiting: p.waiting}
 }
 
 // left returns the time that the rest of the work takes at the speed so far, or 0 if the
