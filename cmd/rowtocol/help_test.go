@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,11 @@ func TestHelp(t *testing.T) {
 		if _, there := texts["lookup"]; !there && strings.Contains(text, "lookup") {
 			t.Errorf("help %s names a command that does not exist", name)
 		}
+	}
+	_, rest, _ := strings.Cut(texts["submit"], "\nFlags:\n")
+	rest, _, _ = strings.Cut(rest, "\n\n")
+	if flags := regexp.MustCompile(`(?m)^ .*--([a-z-]+)`).FindAllString(rest, -1); len(flags) != 2 || !strings.HasSuffix(flags[0], "--dry-run") || !strings.HasSuffix(flags[1], "--help") {
+		t.Errorf("help submit lists flags without a group: %q", flags)
 	}
 	for _, g := range flagTitles() {
 		_, listed, _ := strings.Cut(texts["submit"], "\n"+g.Title+":\n")

@@ -33,9 +33,9 @@ type app struct {
 	stdinTaken bool // standard input is being read
 }
 
-// named is the command of a name, which make makes.
-func named(name string, make func(*app) *cobra.Command) cli.Command {
-	return cli.Command{Name: name, New: func(a *cli.App) *cobra.Command { return make(&app{App: a}) }}
+// named returns a command with its name and its constructor.
+func named(name string, construct func(*app) *cobra.Command) cli.Command {
+	return cli.Command{Name: name, New: func(a *cli.App) *cobra.Command { return construct(&app{App: a}) }}
 }
 
 const rootLong = `rowtocol rewrites Avro row files as column files, one file per row group. No
@@ -62,7 +62,7 @@ func flagTitles() []cli.FlagGroup {
 		{Title: "Output", Names: []string{"format", "row-group-size", "block-size", "index"}},
 	}, formatTitles(), []cli.FlagGroup{
 		{Title: "Reruns and data that grows", Names: []string{"incremental", "partitioned", "reprocess", "overwrite", "keep-replaced", "restart"}},
-		{Title: "The cluster", Names: []string{"queue", "property", "memory", "workers", "detach", "attach"}},
+		{Title: "The cluster", Names: []string{"queue", "property", "memory", "workers", "detach", "attach", "cancel"}},
 		{Title: "Schedulers and monitoring", Names: []string{"exit-nothing", "max-runtime", "job-name", "metrics-file", "push-gateway", "lineage"}},
 	})
 }
