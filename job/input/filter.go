@@ -37,8 +37,8 @@ const excludedBy = "excluded by "
 // IsExcluded reports whether a reason is that a file is left out by name.
 func IsExcluded(reason string) bool { return strings.HasPrefix(reason, excludedBy) }
 
-// Excluded says which of the patterns leaves out the file at a location; empty if none does. See
-// Filter.Exclude.
+// Excluded returns the reason why the file at a location is left out by one of the patterns of
+// Filter.Exclude, or "".
 func Excluded(patterns []string, location string) string {
 	for _, pattern := range patterns {
 		if matchesLocation(pattern, location) {
@@ -48,8 +48,9 @@ func Excluded(patterns []string, location string) string {
 	return ""
 }
 
-// Useless returns the patterns of Filter.Exclude that leave out none of the skipped files.
-func Useless(patterns []string, skipped []Skipped) []string {
+// Unmatched returns the patterns of Filter.Exclude that match none of the files that are left out
+// by name.
+func Unmatched(patterns []string, skipped []Skipped) []string {
 	return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
 		return slices.ContainsFunc(skipped, func(s Skipped) bool { return IsExcluded(s.Reason) && matchesLocation(pattern, s.Path) })
 	})
@@ -57,7 +58,7 @@ func Useless(patterns []string, skipped []Skipped) []string {
 
 func matchesLocation(pattern, location string) bool {
 	if !strings.Contains(pattern, "/") {
-		ok, _ := path.Match(pattern, path.Base(location)) // check found the pattern to be valid
+		ok, _ := path.Match(pattern, path.Base(location)) // LocateExclude checked the pattern
 		return ok
 	}
 	for end := len(location); end > 0; end = strings.LastIndexByte(location[:end], '/') {
@@ -68,8 +69,8 @@ func matchesLocation(pattern, location string) bool {
 	return false
 }
 
-// LocateExclude returns the pattern of Filter.Exclude for one that a user gave. A pattern with a
-// slash is a location, as an input is.
+// LocateExclude returns the pattern of Filter.Exclude for a pattern that the user gave. A pattern
+// with a slash is resolved as the location of an input is.
 func LocateExclude(resolve Resolve, pattern string) (string, error) {
 	//guard: refuses a pattern that matches nothing
 	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,5 +69,33 @@ func TestFilter(t *testing.T) {
 	} {
 		_, _, err := Expand(t.Context(), Search{Inputs: []string{dir}, Filter: filter})
 		failuretest.Want(t, err, failure.Usage, text)
+	}
+}
+
+// TestExclude checks which patterns are refused, and which files patterns leave out.
+func TestExclude(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, pattern := range []string{"", "[", "a/["} {
+		if got, err := LocateExclude(nil, pattern); !errors.Is(err, failure.Usage) {
+			t.Errorf("%q: %q, %v", pattern, got, err)
+		}
+	}
+	for _, c := range []struct{ pattern, out, in string }{
+		{"b*d", "/a/bad", "/a/bad/b"},
+		{"a/b", dir + "/a/b", "/a/b"},
+		{"a/", dir + "/a/b/c", dir + "/ab"},
+		{"/a/*/c", "/a/b/c/d", "/a/b"},
+	} {
+		pattern, err := LocateExclude(nil, c.pattern)
+		testenv.Must(t, err)
+		patterns := []string{"other", pattern}
+		out, in := Excluded(patterns, c.out), Excluded(patterns, c.in)
+		if out != "excluded by "+pattern || in != "" {
+			t.Errorf("%q: %q and %q", c.pattern, out, in)
+		}
+		if got := Unmatched(patterns, []Skipped{{Path: c.out, Reason: out}}); len(got) != 1 || got[0] != "other" {
+			t.Errorf("%q: unmatched %q", c.pattern, got)
+		}
 	}
 }

@@ -148,7 +148,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	}
 	s.Skipped = skipped
 	if r.Partition == "" { // a pattern may be for another partition
-		for _, pattern := range input.Useless(r.Output.Exclude, skipped) {
+		for _, pattern := range input.Unmatched(r.Output.Exclude, skipped) {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("--exclude %s leaves nothing out", pattern))
 		}
 	}
