@@ -264,7 +264,7 @@ func TestRunFails(t *testing.T) {
 		if len(r.jobDirs()) != 0 {
 			t.Errorf("%s: jobs left %v", name, r.jobDirs())
 		}
-		// A client reports 100 % of a job of which no task ran.
+		// A client reports 100 % of a job that ran no task.
 		if n := len(r.progress); n > 0 && r.progress[n-1] != (task.Progress{}) {
 			t.Errorf("%s: got last progress %+v", name, r.progress[n-1])
 		}

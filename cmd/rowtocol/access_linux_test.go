@@ -61,12 +61,12 @@ func TestAccessOfOutputs(t *testing.T) {
 // group. It returns false if the file system has no such lists.
 func setDefaultACL(t *testing.T, dir string) bool {
 	t.Helper()
-	const nobody = ^uint32(0)
+	const noID = ^uint32(0)
 	list := encoding.LittleEndian.AppendUint32(nil, 2) // the version
 	for _, e := range []struct {
 		tag, rights uint16
 		id          uint32
-	}{{1, 7, nobody}, {4, 5, nobody}, {8, 7, 4242}, {16, 7, nobody}, {32, 0, nobody}} {
+	}{{1, 7, noID}, {4, 5, noID}, {8, 7, 4242}, {16, 7, noID}, {32, 0, noID}} {
 		list = encoding.LittleEndian.AppendUint32(encoding.LittleEndian.AppendUint16(encoding.LittleEndian.AppendUint16(list, e.tag), e.rights), e.id)
 	}
 	err := syscall.Setxattr(dir, "system.posix_acl_default", list, 0)

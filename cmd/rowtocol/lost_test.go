@@ -28,7 +28,7 @@ func damageHeader(t *testing.T, dir, name, how string, first, rows int) []byte {
 	return sound
 }
 
-// TestDamagedHeader converts inputs of which one has a damaged header. That file is lost as a
+// TestDamagedHeader converts inputs, one with a damaged header. That file is lost as a
 // whole if the request allows damage. Otherwise the message says what helps.
 func TestDamagedHeader(t *testing.T) {
 	for how, d := range headerDamages {
@@ -47,7 +47,7 @@ func TestDamagedHeader(t *testing.T) {
 			convert("out", "--dry-run").want(t, 3, help...)
 			rowtocol(t, dir, nil, "plan", inputs, "out", "-o", "p.json").want(t, 3, help...)
 			rowtocol(t, dir, nil, "status", "--input", inputs, "other").want(t, 3, help...)
-			convert("out", "--on-damage", "skip", "--max-lost-rows", "1000").want(t, 3, "b.avro", "nobody knows how many rows", "--exclude")
+			convert("out", "--on-damage", "skip", "--max-lost-rows", "1000").want(t, 3, "b.avro", "its number of rows is unknown", "--exclude")
 			wantAbsent(t, dir+"/out")
 
 			convert("out", "--on-damage", "skip", "--dry-run").want(t, 0, "b.avro is lost as a whole")

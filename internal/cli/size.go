@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // ByteSize is a flag value in bytes, written "64MiB".
@@ -52,8 +53,7 @@ func (s *ByteSize) Set(text string) error {
 	return nil
 }
 
-// LargeSize is a ByteSize of which a number without a unit is more often meant in MiB if it is
-// small.
+// LargeSize is a ByteSize. A small number without a unit is more often meant in MiB.
 type LargeSize ByteSize
 
 // leastBare is the least LargeSize without a unit.
@@ -89,14 +89,7 @@ func likelySize(text string) string {
 }
 
 // String writes the size in the largest unit that fits it exactly.
-func (s ByteSize) String() string {
-	for i := 3; i >= 0; i-- {
-		if unit := int64(sizeUnits[i].bytes); s != 0 && int64(s)%unit == 0 {
-			return fmt.Sprintf("%d%s", int64(s)/unit, sizeUnits[i].name)
-		}
-	}
-	return strconv.FormatInt(int64(s), 10)
-}
+func (s ByteSize) String() string { return manifest.SizeText(int64(s)) }
 
 // Type implements pflag.Value.
 func (s ByteSize) Type() string { return "size" }

@@ -35,7 +35,7 @@ func flagValue(option string, v any) string {
 		return v
 	case json.Number:
 		if n, err := v.Int64(); err == nil && slices.Contains(sizeOptions, option) {
-			return size(n)
+			return SizeText(n)
 		}
 	case []any:
 		var all []string
@@ -53,8 +53,8 @@ func flagValue(option string, v any) string {
 	return fmt.Sprint(v)
 }
 
-// size writes a number of bytes in the largest unit that fits it exactly.
-func size(n int64) string {
+// SizeText writes a number of bytes as flags take it, in the largest unit that fits it exactly.
+func SizeText(n int64) string {
 	units := []string{"", "KiB", "MiB", "GiB", "TiB"}
 	i := 0
 	for ; n != 0 && n%1024 == 0 && i < len(units)-1; i++ {

@@ -134,7 +134,7 @@ func (s *Survey) checkSchema(shared *sharedTexts, h *header) error {
 const listedLost = 10
 
 // tellLost warns of the files that are lost as a whole. It refuses them if the request limits the
-// lost rows, because nobody knows how many rows such a file has.
+// lost rows, because the number of rows of such a file is unknown.
 func (s *Survey) tellLost(headers []header) error {
 	lost := 0
 	for i := range headers {
@@ -144,7 +144,7 @@ func (s *Survey) tellLost(headers []header) error {
 		}
 		//guard: bounds the rows that are lost
 		if limit := s.Request.Options.MaxLostRows; limit >= 0 {
-			return failure.New(failure.Input, "input %s would be lost as a whole, and nobody knows how many rows it has, so --max-lost-rows %d cannot be kept: "+
+			return failure.New(failure.Input, "input %s would be lost as a whole, and its number of rows is unknown, so --max-lost-rows %d cannot be kept: "+
 				"restore it, leave it out with --exclude, or set no limit; %s", h.file.Name, limit, h.input.Unreadable)
 		}
 		if lost++; lost <= listedLost {

@@ -12,7 +12,7 @@ import (
 )
 
 // Started is the document that a run leaves in the directory of a plan's work once a scheduler
-// runs the plan's tasks on other machines. Whoever reads the destination learns from it where
+// runs the plan's tasks on other machines. A reader of the destination learns from it where
 // the tasks run, also after the run has ended.
 type Started struct {
 	Version int    `json:"version"`
