@@ -140,6 +140,7 @@ func TestSyncRefuses(t *testing.T) {
 		{1, []string{"sync", "out", "--catalog", "sql", "--table", "t.rows", "--uri", "sqlite:///c.db"}, []string{"needs a warehouse"}},
 		{1, []string{"sync", "out", "--catalog", "hadoop", "--table", "t.rows", "--warehouse", "s3://bucket/tables"}, []string{"s3"}},
 		{4, rest, []string{"127.0.0.1:1"}},
+		{7, []string{"sync", "--config", "job.yaml", "--uri", "sqlite:///none/catalog.db"}, []string{"the directory none does not exist"}},
 		{9, []string{"sync", "--config", "job.yaml", "copy"}, []string{"table t.rows holds", "not file://"}},
 	} {
 		o := p.run(iceberg, c.args...).want(c.code, c.texts...)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -108,6 +110,11 @@ func useSQLite(p iceberg.Properties) error {
 	//guard: refuses other databases (tests: ./tables)
 	if name == "" || strings.Contains(name, "://") {
 		return failure.New(failure.Usage, "catalog %q: the sql catalog is a SQLite file, such as sqlite:////data/catalog.db", p["uri"])
+	}
+	// SQLite says only that it cannot open the file, which may be for a time.
+	dir := filepath.Dir(name)
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return failure.New(failure.Refused, "catalog %q: the directory %s does not exist: make it first, with mkdir -p", p["uri"], dir)
 	}
 	p["uri"] = "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(name) +
 		"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)"

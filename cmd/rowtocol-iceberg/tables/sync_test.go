@@ -147,7 +147,7 @@ func TestRefusedOptions(t *testing.T) {
 		{func(o *Options) { o.Catalog.Warehouse = "" }, failure.Usage, "needs a warehouse"},
 		{func(o *Options) { o.Catalog.Warehouse = f.dest + "/wh" }, failure.Usage, "must not lie in a destination"},
 		{func(o *Options) { o.Destination = part }, failure.Input, "is a file, not the destination"},
-		{func(o *Options) { o.Destination += "-not" }, failure.Input, "no such file"},
+		{func(o *Options) { o.Destination += "-not" }, failure.Input, "does not exist"},
 		{func(o *Options) { o.Destination = f.dir + "/in" }, failure.Input, "is a directory of Avro files"},
 	} {
 		o := f.options("sql")
