@@ -127,6 +127,7 @@ func describe(args []string) (words []string) {
 // lastMessage returns the message of the last line of the program's log that is not about
 // progress. Without such a line, it is empty.
 func lastMessage(log string) (last string) {
+	log = testenv.Log(log)
 	for text := range strings.Lines(log) {
 		var line struct{ Level, Msg string }
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
