@@ -11,11 +11,11 @@ import (
 // at most stripColumnBytes for each column and stripBytes in all, which fit into a
 // processor's cache. Fewer columns or elements than the least are assembled one by one.
 const (
-	stripRows         = 32
+	stripRows         = 64
 	leastStripRows    = 4
 	leastStripColumns = 8
 	stripColumnBytes  = 1 << 10
-	stripBytes        = 256 << 10
+	stripBytes        = 512 << 10
 )
 
 // unstripped is how many elements are assembled one by one after one that did not fit into
