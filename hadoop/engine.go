@@ -136,12 +136,16 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 			e.removeFiles(ctx, h, j)
 			continue
 		}
-		n := len(batches)
-		batches = slices.DeleteFunc(batches, func(b task.Batch) bool { return j.plans.covers(&b) })
-		if len(batches) == n {
+		batches = slices.DeleteFunc(batches, func(b task.Batch) bool {
+			covered := j.plans.covers(&b)
+			if covered {
+				j.tasks += len(b.Numbers)
+			}
+			return covered
+		})
+		if j.tasks == 0 {
 			continue
 		}
-		e.o.Log.Info("following the job of an earlier run, which is still running", "application", j.app.ID, "run_of_job", j.plans.Run)
 		if err := e.follow(ctx, h, j, m); err != nil && !errors.Is(err, task.ErrDetached) {
 			return err
 		}
@@ -169,6 +173,9 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 	}
 	j := &running{key: key, plans: plans, app: e.application(r)}
 	j.app.Found = true
+	if plans != nil {
+		j.tasks = plans.Tasks
+	}
 	if plans == nil && j.app.State == succeeded {
 		ended, err := h.readPlans(ctx, h.endedOf(key), key)
 		if err != nil {
@@ -232,6 +239,7 @@ func (e *Engine) find(ctx context.Context, id string) (h *home, r *report, key s
 type running struct {
 	key    string // part of the names of the job's directory and tag
 	plans  *jobPlans
+	tasks  int // number of tasks that this run waits for: those that were not done when it began
 	app    task.RemoteJob
 	reason []string // why the job failed, by line
 	ended  bool     // the cluster reports that the application has ended, and not only the client

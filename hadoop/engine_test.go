@@ -241,7 +241,7 @@ func TestRunFails(t *testing.T) {
 			{Job: "application_1795425022941_0003", Attempt: "attempt_1795425022941_0003_m_000000_0", Task: 0, Kind: "usage", Message: "of another job"},
 		}, failure.Input, "block 3 is damaged (" + attempt(1) + " on node8)", 1},
 		"no documents": {"failed", nil, failure.Storage, "yarn logs -applicationId application_1795425022941_0004", -1},
-		"killed":       {"killed", nil, failure.Storage, "was killed: Application application_1795425022941_0005 was killed by user", -1},
+		"killed":       {"killed", nil, failure.Refused, "was killed, and the work of its finished tasks stays: Application application_1795425022941_0005 was killed by user", -1},
 		"containers":   {"toolarge", nil, failure.Usage, "--memory and --workers", -1},
 		"master":       {"amlarge", nil, failure.Usage, "Requested resource type=[memory-mb]", -1},
 		"queue":        {"queue", nil, failure.Refused, "unknown queue: nosuch", -1},
@@ -356,7 +356,7 @@ func TestClientGone(t *testing.T) {
 		words string
 	}{
 		"succeeded":   {"map 0%", &report{state: "FINISHED", final: succeeded}, nil, ""},
-		"killed":      {"map 0%", &report{state: killed, final: killed, why: []string{"by somebody"}}, failure.Storage, "by somebody"},
+		"killed":      {"map 0%", &report{state: killed, final: killed, why: []string{"by somebody"}}, failure.Refused, "by somebody"},
 		"no ID":       {"number of splits", &report{state: "FINISHED", final: succeeded}, nil, ""},
 		"unknown end": {"map 0%", nil, failure.Storage, "is not known"},
 	} {
@@ -393,8 +393,8 @@ func TestInterrupt(t *testing.T) {
 			r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(10*time.Second, func() { cancel(stop) })
-			if err := r.run(ctx); err != stop {
-				t.Errorf("%s: got %v, want %v", name, err, stop)
+			if err := r.run(ctx); !errors.Is(err, stop) || !strings.HasSuffix(err.Error(), id+" is killed") {
+				t.Errorf("%s: got %v, want %v and the job", name, err, stop)
 			}
 			if !slices.Equal(r.client.killed, []string{id}) || len(r.jobDirs()) != 0 {
 				t.Errorf("%s: killed %v, jobs left %v", name, r.client.killed, r.jobDirs())
@@ -445,6 +445,32 @@ func TestEarlierJob(t *testing.T) {
 		testenv.Must(t, r.run(t.Context()))
 		if got := r.jobDirs(); !slices.Equal(got, []string{"job-going", "job-other"}) || r.client.job == "" {
 			t.Errorf("jobs left %v", got)
+		}
+	})
+}
+
+// TestTasksOfEarlierJob checks that a run that follows the job of an earlier run counts only the
+// tasks that were not done when it began.
+func TestTasksOfEarlierJob(t *testing.T) {
+	const id = "application_1_0001"
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
+		testenv.Must(t, err)
+		testenv.Must(t, h.makeJob(t.Context(), Job{Run: "ours"}, nil, &layout{}, newJobPlans("ours", "ours", []task.Batch{r.batch})))
+		running := r.report(id, "ours", "RUNNING", "UNDEFINED", 75)
+		r.client.reports[id] = []*report{running, running, r.report(id, "ours", "FINISHED", succeeded, 100)}
+		for n := range 3 { // two before this run began, and one after
+			testenv.Must(t, r.st.WriteFile(t.Context(), path.Join(r.batch.Dir, manifest.TaskName(n)), nil, false))
+		}
+		r.batch.Numbers = r.batch.Numbers[2:]
+		testenv.Must(t, r.run(t.Context()))
+		var tasks []int
+		for _, p := range r.progress {
+			tasks = append(tasks, p.Tasks)
+		}
+		if !slices.Equal(tasks, []int{1, len(r.batch.Numbers)}) {
+			t.Errorf("tasks done: %v", tasks)
 		}
 	})
 }

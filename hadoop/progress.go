@@ -39,8 +39,8 @@ func (m *jobProgress) run(percent, tasks int) {
 }
 
 // end reports that a job has succeeded.
-func (m *jobProgress) end(rows int64, plans *jobPlans) {
-	m.base = task.Progress{Rows: m.base.Rows + rows, Bytes: min(m.base.Bytes+plans.Bytes, m.total), Tasks: m.base.Tasks + plans.Tasks}
+func (m *jobProgress) end(rows int64, j *running) {
+	m.base = task.Progress{Rows: m.base.Rows + rows, Bytes: min(m.base.Bytes+j.plans.Bytes, m.total), Tasks: m.base.Tasks + j.tasks}
 	m.set(m.base)
 }
 
@@ -68,11 +68,12 @@ func (e *Engine) waitingFor(j *running) string {
 	return fmt.Sprintf("YARN (%s, %s)", queue, j.app.ID)
 }
 
-// countDone returns how many tasks of a job are done. It returns 0 if the storage does not answer.
+// countDone returns how many tasks that this run waits for are done. It returns 0 if the storage does
+// not answer.
 func (e *Engine) countDone(ctx context.Context, j *running) int {
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
-	n := -j.plans.Before
+	n := j.tasks - j.plans.Before - j.plans.Tasks
 	for _, p := range j.plans.Plans {
 		at, err := input.Locate(e.o.Resolve, p.Dest)
 		if err != nil {
@@ -88,5 +89,5 @@ func (e *Engine) countDone(ctx context.Context, j *running) int {
 			}
 		}
 	}
-	return max(min(n, j.plans.Tasks), 0)
+	return max(min(n, j.tasks), 0)
 }

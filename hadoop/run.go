@@ -46,8 +46,7 @@ func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jo
 		err = e.watch(ctx, j, m)
 	}
 	if ctx.Err() != nil {
-		e.kill(ctx, h, j)
-		return context.Cause(ctx)
+		return e.kill(ctx, h, j)
 	}
 	if err != nil && j.app.ID == "" {
 		// The job did not begin, so its files are not needed.
@@ -67,6 +66,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 		j.key = fmt.Sprintf("%s-%d", e.o.Run, e.jobs)
 	}
 	j.plans = newJobPlans(j.key, e.o.Run, batches)
+	j.tasks = j.plans.Tasks
 	servers := e.servers(h, batches)
 	//guard: starts no job whose tasks cannot reach their files
 	if err := checkTokens(e.o.Login, e.conf(), append(servers, h.Origin)); err != nil {
@@ -270,8 +270,7 @@ func (e *Engine) follow(ctx context.Context, h *home, j *running, m *jobProgress
 	}
 	err := e.wait(ctx, j, m)
 	if ctx.Err() != nil {
-		e.kill(ctx, h, j)
-		return context.Cause(ctx)
+		return e.kill(ctx, h, j)
 	}
 	if err != nil {
 		return err
@@ -316,8 +315,10 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 	return nil
 }
 
-// kill kills a job when the program is stopped, and removes its files.
-func (e *Engine) kill(ctx context.Context, h *home, j *running) {
+// kill kills a job when the program is stopped, and removes its files. It returns the cause of the
+// stop, and says what became of the job.
+func (e *Engine) kill(ctx context.Context, h *home, j *running) error {
+	cause := context.Cause(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
 	defer cancel()
 	var err error
@@ -333,9 +334,13 @@ func (e *Engine) kill(ctx context.Context, h *home, j *running) {
 	}
 	if err != nil {
 		e.o.Log.Warn("the job may still be running; a rerun follows it, or `yarn application -kill` ends it", "application", j.app.ID, "tag", tag(j.key), "reason", err.Error())
-		return
+		return cause
 	}
 	e.removeFiles(ctx, h, j)
+	if j.app.ID == "" {
+		return cause
+	}
+	return fmt.Errorf("%w; %s is killed", cause, j.app.ID)
 }
 
 // removeFiles removes the files of a job that has ended.
@@ -372,7 +377,7 @@ func (e *Engine) stagingDir(h *home, job string) string {
 func (e *Engine) finish(ctx context.Context, h *home, j *running, m *jobProgress) error {
 	err := e.jobError(ctx, j)
 	if err == nil {
-		m.end(j.app.Counters[CounterGroup][counters[rowsIn].Name], j.plans)
+		m.end(j.app.Counters[CounterGroup][counters[rowsIn].Name], j)
 	} else {
 		m.fail(e.countDone(ctx, j))
 	}
@@ -395,7 +400,8 @@ func (e *Engine) jobError(ctx context.Context, j *running) error {
 	case strings.Contains(reason, "more than the supported max container capability"):
 		return failure.New(failure.Usage, "the cluster has no containers as large as tasks need with this --memory and --workers: %s", reason)
 	case j.app.State == killed:
-		return failure.New(failure.Storage, "%s was killed: %s (%s shows more)", j.app.ID, reason, logs)
+		// A retry would start again what somebody ended on purpose.
+		return failure.New(failure.Refused, "%s was killed, and the work of its finished tasks stays: %s (%s shows more)", j.app.ID, reason, logs)
 	}
 	return failure.New(failure.Storage, "%s failed: %s (%s shows more)", j.app.ID, reason, logs)
 }

@@ -71,7 +71,7 @@ var Exits = []Exit{
 	},
 	{
 		Code: 7, Kind: failure.Refused, is: isRefused,
-		Meaning: "storage refuses, and a retry does not help: permission, quota, read-only, missing parent directory, encryption zone, erasure coding",
+		Meaning: "storage refuses, and a retry does not help: permission, quota, read-only, missing parent directory, encryption zone, erasure coding; or somebody killed the job of `submit`",
 		Action:  "remove the cause, then start the same command again",
 	},
 	{
