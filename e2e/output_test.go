@@ -71,13 +71,13 @@ func inEachFormat(t *testing.T, test func(t *testing.T, f target)) {
 // partName matches the name of a part, or of a file in a part that is a directory.
 var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv|\.hfile|\.parquet|\.cfiles(?:/.+)?)$`)
 
-// indexName matches the name of a file of a key index.
-var indexName = regexp.MustCompile(`^(_index)/[0-9a-f]{16}(/.+)$`)
+// besideName matches the name of a file of a key index, or of a quarantined range.
+var besideName = regexp.MustCompile(`^(_index|_quarantine)/[0-9a-f]{16}(/.+)$`)
 
 // plainName returns a name in a destination without the ID of the output, which differs
 // between two outputs of the same rows.
 func plainName(name string) string {
-	return indexName.ReplaceAllString(partName.ReplaceAllString(name, "$1$2"), "$1$2")
+	return besideName.ReplaceAllString(partName.ReplaceAllString(name, "$1$2"), "$1$2")
 }
 
 // plainContent returns the content of a file of a destination without the parts that differ
@@ -101,6 +101,11 @@ func plainContent(t *testing.T, name string, content []byte) []byte {
 	}
 	for i := range s.Index {
 		s.Index[i].Name = plainName(s.Index[i].Name)
+	}
+	for i := range s.Losses {
+		if q := s.Losses[i].Quarantine; q != nil {
+			q.Name = plainName(q.Name)
+		}
 	}
 	content, err = s.Encode()
 	must(t, err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
 )
@@ -281,6 +282,7 @@ type submitReport struct {
 		Detached     bool
 		Cancelled    bool
 		Counters     map[string]map[string]int64
+		Losses       []manifest.Loss
 	}
 }
 

@@ -21,7 +21,7 @@ func (y *yarn) all() map[string]func(t *testing.T) {
 		"killed child": func(t *testing.T) { y.childEnds(t, syscall.SIGKILL) },
 		"child ends":   func(t *testing.T) { y.childEnds(t, syscall.SIGTERM, parquetFiles.flagsFor("2MiB", "4MiB")...) },
 		"hung child":   y.hungChild, "killed Java": y.killedJava, "duplicate": y.duplicate, "killed master": y.killedMaster,
-		"damaged": y.damaged, "incremental": y.incremental, "partitioned": y.partitioned,
+		"damaged": y.damaged, "damaged header": y.damagedHeader, "incremental": y.incremental, "partitioned": y.partitioned,
 	}
 }
 
@@ -271,6 +271,47 @@ func (y *yarn) damaged(t *testing.T) {
 	dest = y.dir(t) + "/out"
 	s.submit(t, dest, 8)
 	s.same(t, dest)
+}
+
+// damagedHeader submits inputs, one with a header that is cut short. It is refused before a
+// job starts, or lost as a whole.
+func (y *yarn) damagedHeader(t *testing.T) {
+	in := y.dir(t)
+	bad := mailFile(t, 4, 200, "snappy")[:100]
+	for name, content := range map[string][]byte{"a.avro": mailFile(t, 3, 5_000, "snappy"), "bad.avro": bad, "c.avro": mailFile(t, 5, 200, "deflate")} {
+		y.put(t, in, name, content)
+	}
+	s, jobs := y.newSubmittable([]string{in}, "--row-group-size=512KiB"), y.jobs(t)
+	dest := y.dir(t) + "/out"
+	r := s.submit(t, dest, 3, "--on-damage=fail")
+	for _, text := range []string{"/bad.avro", "truncated", "--on-damage skip or quarantine", "--exclude"} {
+		if r.Error == nil || !strings.Contains(r.Error.Message, text) {
+			t.Errorf("%+v, want %q", r.Error, text)
+		}
+	}
+	if y.jobs(t) != jobs || len(s.tree(t, dest)) > 0 {
+		t.Errorf("%d jobs were started, %s has %v", y.jobs(t)-jobs, dest, s.tree(t, dest))
+	}
+	for _, how := range []string{"skip", "quarantine"} {
+		s := y.newSubmittable([]string{in}, "--row-group-size=512KiB", "--on-damage="+how)
+		s.local(t, 8)
+		if s.rows != 5_200 || s.tasks < 2 {
+			t.Errorf("%d rows in %d tasks", s.rows, s.tasks)
+		}
+		dest, jobs := y.dir(t)+"/out", y.jobs(t)
+		r := s.submit(t, dest, 8)
+		if l := r.Result.Losses; r.Result.Rows != 5_200 || len(l) != 1 || !l[0].Whole || l[0].Rows != -1 || !strings.HasSuffix(l[0].Input, "/bad.avro") {
+			t.Errorf("%s: %d rows, lost %+v", how, r.Result.Rows, l)
+		}
+		s.same(t, dest)
+		kept := glob(t.Context(), y.locate(t, dest), "_quarantine/*/*")
+		if (len(kept) == 1) != (how == "quarantine") {
+			t.Errorf("%s: %v is quarantined", how, kept)
+		}
+		if s.submit(t, dest, 8); y.jobs(t) != jobs+1 {
+			t.Errorf("%s: %d jobs, with the rerun", how, y.jobs(t)-jobs)
+		}
+	}
 }
 
 // incremental converts new inputs into increments.
