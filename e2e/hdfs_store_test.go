@@ -330,8 +330,10 @@ func TestHDFSPermission(t *testing.T) {
 	secret, open := path.Join(dir, "secret"), path.Join(dir, "open")
 	must(t, ours.WriteFile(t.Context(), secret, []byte("secret"), true))
 	must(t, storetest.MkdirAll(t.Context(), rpcStore(t, c, "", 0, nil), open))
-	if _, err := c.Do(t.Context(), "PUT", dir, "op=SETPERMISSION&permission=755"); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{path.Dir(dir), dir} {
+		if _, err := c.Do(t.Context(), "PUT", dir, "op=SETPERMISSION&permission=755"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	alice, ctx := rpcStore(t, c, "alice", 0, nil), t.Context()
 	_, err := alice.Open(ctx, secret)
