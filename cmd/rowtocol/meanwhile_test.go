@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,12 +19,29 @@ func suspendAtLock(t *testing.T, dir string, args ...string) (resume func() outp
 	write(t, lock, []byte("no holder"))
 	cmd := startCmd(t, dir, command(t, args...))
 	waitFor(t, filepath.Join(dir, "out", manifest.WorkName, "*", "lock-*"))
-	must(t, cmd.Process.Signal(syscall.SIGSTOP))
+	suspend(t, cmd.Process.Pid)
 	must(t, os.Remove(lock))
 	return func() output {
 		t.Helper()
 		must(t, cmd.Process.Signal(syscall.SIGCONT))
 		return waitCmd(t, cmd)
+	}
+}
+
+// suspend stops a process that the test started, and returns when no thread of it runs. That may
+// take long on a busy machine.
+func suspend(t *testing.T, pid int) {
+	t.Helper()
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	for {
+		var status syscall.WaitStatus
+		switch _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil || !status.Stopped():
+			t.Fatalf("the process was not suspended: %v, %v", status, err)
+		default:
+			return
+		}
 	}
 }
 
