@@ -30,6 +30,8 @@ func TestFilteredInputs(t *testing.T) {
 		{"--since 2020-01-01 --until 1h in", 0, "a sub/c"},
 		{"--require-marker _SUCCESS in", 0, "sub/c"},
 		{"--min-age 1h in/a in/b", 3, "input in/b holds nothing that is to be converted yet (skipped: 1, the first is"},
+		{"--min-age 1h --exclude a in/a in/b in/sub", 3, "input in/a holds no Avro file but those that --exclude leaves out (skipped: 3, the first is"},
+		{"--min-age 1h --exclude a --exclude c in", 3, "input in holds nothing that is to be converted yet (skipped: 4, the first is"},
 		{"--min-age 1h --allow-empty in/a in/b", 0, "a"},
 		{"--require-marker none in", 3, "waits for none next to it); with --allow-empty"},
 		{"--since yesterday in", 1, "is not a time"},

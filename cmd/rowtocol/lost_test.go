@@ -124,7 +124,7 @@ func TestExclude(t *testing.T) {
 		rowtocol(t, dir, nil, "verify", dest, "--against", "in", "--require-complete").want(t, 6, "bad.avro")
 		rowtocol(t, dir, nil, "status", dest, "--input", "in", "--exclude", pattern).want(t, 0, "nothing")
 	}
-	convert("in/day=2/bad.avro", "in/day=1", "named", "--exclude", "bad*").want(t, 3, "bad.avro holds nothing that is to be converted", "excluded by bad*")
+	convert("in/day=2/bad.avro", "in/day=1", "named", "--exclude", "bad*").want(t, 3, "bad.avro holds no Avro file but those that --exclude leaves out", "excluded by bad*")
 	convert("in", "dry", "--dry-run", "--exclude", "bad*").want(t, 0, "day=2/bad.avro", "excluded by bad*")
 	convert("in", "two", "--exclude", "bad*", "--exclude", "in/day=1").want(t, 0, "10 rows", "excluded by "+dir+"/in/day=1")
 	convert("in", "two", "--exclude", "in/day=1/", "--exclude", "bad*").want(t, 0, "nothing to do")

@@ -164,10 +164,14 @@ func (s *Survey) checkArguments(taken []header, args []string) error {
 	if s.config.AllowEmpty {
 		return nil
 	}
-	holdsFile, waits, readable := make([]bool, len(args)), make([]bool, len(args)), false
+	holdsFile, excluded, waits, readable := make([]bool, len(args)), make([]bool, len(args)), make([]bool, len(args)), false
 	for _, out := range s.Skipped {
 		for _, i := range out.By {
-			waits[i] = true
+			if input.IsExcluded(out.Reason) {
+				excluded[i] = true
+			} else {
+				waits[i] = true
+			}
 		}
 	}
 	for _, h := range taken {
@@ -182,11 +186,14 @@ func (s *Survey) checkArguments(taken []header, args []string) error {
 	}
 	for i, arg := range args {
 		what := "no Avro file"
-		if waits[i] {
+		switch {
+		case waits[i]:
 			what = "nothing that is to be converted yet"
+		case excluded[i]:
+			what = "no Avro file but those that --exclude leaves out"
 		}
 		//guard: refuses an argument that leads to no file
-		if !holdsFile[i] && !(s.config.AllowWaiting && (waits[i] || s.config.Known.Len() > 0)) {
+		if !holdsFile[i] && !(s.config.AllowWaiting && (waits[i] || excluded[i] || s.config.Known.Len() > 0)) {
 			return failure.New(failure.Input, "input %s holds %s%s; with --allow-empty that is no error", arg, what, skipped)
 		}
 	}
