@@ -116,6 +116,9 @@ type exhausted struct{ error }
 
 func (e *exhausted) Unwrap() error { return e.error }
 
+// Exhausted reports whether an error is that of an operation whose patience has ended.
+func Exhausted(err error) bool { return errors.As(err, new(*exhausted)) }
+
 // retry calls try until it succeeds or fails for good, or until the budget of ctx is used up.
 // If ctx has no budget, retry makes one. The context of try has the budget.
 func (p *patient) retry(ctx context.Context, what string, try func(ctx context.Context) error) error {
@@ -142,7 +145,7 @@ func (p *patient) retry(ctx context.Context, what string, try func(ctx context.C
 			return fmt.Errorf("%w (it would be tried again after: %v)", ended, err)
 		}
 		left := p.patience.Limit - b.used()
-		if inner := (*exhausted)(nil); left <= 0 || errors.As(err, &inner) {
+		if left <= 0 || Exhausted(err) {
 			return &exhausted{err}
 		}
 		pause := min(wait/2+rand.N(wait), left)

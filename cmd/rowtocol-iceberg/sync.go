@@ -122,7 +122,7 @@ func (s *syncCommand) execute(ctx context.Context) error {
 	if err := s.StartTelling(ctx, o.Destination, []string{o.Destination}); err != nil {
 		return err
 	}
-	o.Resolve, o.Memory, o.Log = s.Resolve, s.Pool, s.Log
+	o.Resolve, o.Memory, o.Log, o.Patience = s.Resolve, s.Pool, s.Log, s.Store.Patience.Limit
 	if s.ForPeople() {
 		o.Log = s.Console.Logger(slog.LevelWarn, s.Logs.Format)
 	}

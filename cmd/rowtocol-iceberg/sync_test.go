@@ -118,7 +118,7 @@ func TestSyncRefuses(t *testing.T) {
 	p.sync().want(0)
 	p.run(rowtocol, "convert", "--format", "parquet", "in", "copy").want(0)
 	p.run(rowtocol, "convert", "in", "trevni").want(0)
-	rest := []string{"sync", "out", "--catalog", "rest", "--table", "t.rows", "--uri", "http://127.0.0.1:1"}
+	rest := []string{"sync", "out", "--catalog", "rest", "--table", "t.rows", "--uri", "http://127.0.0.1:1", "--store-retry", "1s"}
 	for _, c := range []struct {
 		code  int
 		args  []string

@@ -97,7 +97,7 @@ func replacement(r *job.Request) { r.Overwrite = true }
 // options returns the options of a sync.
 func (f *fixture) options(kind string) Options {
 	return Options{
-		Destination: f.dest, Resolve: store.Resolve, Table: "ns.t", Pause: time.Millisecond,
+		Destination: f.dest, Resolve: store.Resolve, Table: "ns.t", Pause: time.Millisecond, Patience: time.Minute,
 		Catalog: catalogs.Options{Kind: kind, Name: "default", URI: "sqlite:///" + filepath.Join(f.dir, "catalog.db"), Warehouse: filepath.Join(f.dir, kind)},
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // faults is a catalog whose calls fail.
@@ -152,6 +155,75 @@ func TestCatalogThatStaysDown(t *testing.T) {
 	}
 	f.sync(o)
 	f.check(o, 20)
+}
+
+// Failures end a sync when its patience is over. Conflicts do not.
+func TestPatience(t *testing.T) {
+	f := newFixture(t)
+	o := f.options("sql")
+	o.Pause, o.Tries = 20*time.Millisecond, 1000
+	f.input("", 0, 10)
+	f.convert("", first)
+	c := f.open(o)
+	works := c.Catalog
+	for _, tt := range []struct {
+		err      error
+		calls    int // that fail
+		patience time.Duration
+		kind     error // of the error of the sync
+		min, max int   // tries
+	}{
+		{errors.New("502"), 1000, 100 * time.Millisecond, failure.Storage, 2, 5},
+		{errors.New("502"), 1000, 0, failure.Storage, 1, 1},
+		{table.ErrCommitFailed, 2, 0, nil, 3, 3},
+	} {
+		c.Catalog = &faults{Catalog: works, after: none, before: func(_ context.Context, call int) error {
+			if call <= tt.calls {
+				return tt.err
+			}
+			return nil
+		}}
+		o.Patience = tt.patience
+		r, err := syncIn(t.Context(), c, catalog.ToIdentifier(o.Table), o)
+		if failure.KindOf(err) != tt.kind || r.Tries < tt.min || r.Tries > tt.max {
+			t.Errorf("%v, patience %v: %d tries, %v", tt.err, tt.patience, r.Tries, err)
+		}
+	}
+	f.check(o, 10)
+}
+
+// A storage that is down is retried for the patience of the store once, not in each try.
+func TestOutage(t *testing.T) {
+	const limit = 15 * time.Minute
+	for _, down := range []string{"hadoop", "dest"} { // the table, or the destination
+		t.Run(down, func(t *testing.T) {
+			f := newFixture(t)
+			o := f.options("hadoop")
+			f.input("", 0, 10)
+			f.convert("", first)
+			f.sync(o)
+			var slept time.Duration
+			st := store.WithRetry(store.Intercept(store.Local(), func(c *store.Call) error {
+				if strings.HasPrefix(c.Path, filepath.Join(f.dir, down)) {
+					return store.ErrUnavailable
+				}
+				return c.Do()
+			}), store.Patience{Limit: limit, Sleep: func(_ context.Context, d time.Duration) error {
+				slept += d
+				return nil
+			}})
+			o.Resolve = func(location string) (store.Location, error) {
+				at, err := store.Resolve(location)
+				at.Store = st
+				return at, err
+			}
+			o.Patience = limit
+			r, err := Sync(t.Context(), o)
+			if failure.KindOf(err) != failure.Storage || r.Tries != 1 || slept < limit || slept > limit+time.Minute {
+				t.Errorf("%d tries, which waited %v: %v", r.Tries, slept, err)
+			}
+		})
+	}
 }
 
 // Several syncs at once, while the destination changes.

@@ -39,6 +39,9 @@ type Options struct {
 	// each pause is twice as long as the one before; 0 means DefaultPause.
 	Tries int
 	Pause time.Duration
+	// Patience is the time from the first failure of a catalog or a store to the last try. It
+	// does not bound conflicts with other programs.
+	Patience time.Duration
 	// CallTimeout bounds each load and commit of the table; 0 means DefaultCallTimeout.
 	CallTimeout time.Duration
 	Log         *slog.Logger // nil logs nothing
@@ -126,6 +129,7 @@ type syncer struct {
 	name    table.Identifier
 	at      store.Location // the destination
 	result  Result
+	failing time.Time                   // the first failure of a catalog or a store; zero before it
 	footers map[string]*pq.FileMetaData // of files that an earlier try read, by URI
 	// attempted is whether this Sync tried to change the table. committed is whether a change is
 	// known to have succeeded.
@@ -160,8 +164,8 @@ func (s *syncer) run(ctx context.Context) error {
 		if !s.again(err) {
 			return err
 		}
-		if s.result.Tries == s.Tries {
-			return failure.As(failure.Storage, fmt.Errorf("%d tries: %w", s.Tries, err))
+		if s.result.Tries == s.Tries || !s.patient(err) {
+			return failure.As(failure.Storage, fmt.Errorf("after try %d: %w", s.result.Tries, err))
 		}
 		s.Log.Warn("the table is loaded again", "try", s.result.Tries, "error", err)
 		select {
@@ -176,6 +180,23 @@ func (s *syncer) run(ctx context.Context) error {
 // again reports whether another try may help.
 func (s *syncer) again(err error) bool {
 	return errors.Is(err, dataset.ErrChanging) || failure.KindOf(err) == failure.Storage
+}
+
+// patient reports whether there is time for another try. There is always time after a conflict,
+// and none after an operation that a store retried for all its time.
+func (s *syncer) patient(err error) bool {
+	//guard: does not retry what was retried for long enough
+	if store.Exhausted(err) {
+		return false
+	}
+	if errors.Is(err, dataset.ErrChanging) || errors.Is(err, table.ErrCommitFailed) {
+		return true
+	}
+	if s.failing.IsZero() {
+		s.failing = time.Now()
+	}
+	//guard: ends the tries of a catalog that stays down
+	return time.Since(s.failing) < s.Patience
 }
 
 // try is one try. It returns an error for which again is true if the destination or the
