@@ -18,6 +18,7 @@ var icebergProgram = &cli.Program{
 	Long:     rootLong,
 	Example:  syncExample,
 	Commands: []cli.Command{{Name: "sync", New: newSyncCommand}},
+	Actions:  map[int]string{9: "name the DEST that the table holds, or another `--table`; if another program changed the table, roll the table back to the last snapshot of sync; if the message names a branch or a tag, remove it"},
 }
 
 const rootLong = `rowtocol-iceberg makes an Apache Iceberg table hold what an output of rowtocol

@@ -141,7 +141,7 @@ func TestSyncRefuses(t *testing.T) {
 		{1, []string{"sync", "out", "--catalog", "hadoop", "--table", "t.rows", "--warehouse", "s3://bucket/tables"}, []string{"s3"}},
 		{4, rest, []string{"127.0.0.1:1"}},
 		{7, []string{"sync", "--config", "job.yaml", "--uri", "sqlite:///none/catalog.db"}, []string{"the directory none does not exist"}},
-		{9, []string{"sync", "--config", "job.yaml", "copy"}, []string{"table t.rows holds", "not file://"}},
+		{9, []string{"sync", "--config", "job.yaml", "copy"}, []string{"table t.rows holds", "not file://", "what to do: name the DEST that the table holds, or another --table"}},
 	} {
 		o := p.run(iceberg, c.args...).want(c.code, c.texts...)
 		if strings.Contains(o.stdout+o.stderr, "hidden") && c.args[len(c.args)-1] != "none" {
@@ -217,7 +217,7 @@ func hangingServer(t *testing.T) string {
 func TestProgram(t *testing.T) {
 	p := newPlace(t)
 	p.run(iceberg, "version").want(0, "rowtocol-iceberg ")
-	p.run(iceberg, "help", "exit-codes").want(0, "The exit code of rowtocol-iceberg says")
+	p.run(iceberg, "help", "exit-codes").want(0, "The exit code of rowtocol-iceberg says", "retry: no; name the DEST that the table holds")
 	p.run(iceberg, "snyc").want(1, "did you mean sync?")
 	p.run(iceberg, "man", ".").want(0)
 	text, err := os.ReadFile(p.path("rowtocol-iceberg-sync.1"))

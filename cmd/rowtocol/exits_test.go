@@ -236,7 +236,7 @@ func TestExitPages(t *testing.T) {
 			t.Errorf("docs/runbook.md has no section %q", sectionOf(e))
 		}
 	}
-	help := cli.ExitHelp()
+	help := rowtocolProgram.ExitHelp()
 	if strings.Contains(help, "`") || !strings.Contains(rowtocol(t, t.TempDir(), nil, "help", "exit-codes").want(t, 0).stdout, help) {
 		t.Errorf("the help topic has backquotes, or is not printed:\n%s", help)
 	}

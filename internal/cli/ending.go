@@ -91,7 +91,7 @@ func (a *App) explain(err error) {
 		dest = "  destination: " + Printable(a.Run.Dest) + "\n"
 	}
 	_, _ = fmt.Fprintf(a.Console, "%s ended with exit code %d (%s): %s\n%s  what to do: %s\n", // an error has no place to go
-		strings.TrimSpace(a.program.Name+" "+a.Command), a.Run.Exit, a.Run.Status, Printable(store.Redact(message)), dest, plain(e.Action))
+		strings.TrimSpace(a.program.Name+" "+a.Command), a.Run.Exit, a.Run.Status, Printable(store.Redact(message)), dest, plain(a.program.action(e)))
 }
 
 func (r *Ending) print(w io.Writer, indent string) error {

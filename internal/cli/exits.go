@@ -218,14 +218,14 @@ func (e Exit) Retries() string {
 	return "no"
 }
 
-// ExitHelp returns the table for the help topic.
-func ExitHelp() string {
+// ExitHelp returns the table for the help topic of a program.
+func (p *Program) ExitHelp() string {
 	var s strings.Builder
 	for _, e := range Exits {
 		indent := strings.Repeat(" ", 12)
 		fmt.Fprintf(&s, "  %-8s  %s\n", e.Label(), Wrap(plain(e.Meaning), 63, indent))
 		if e.Code != 0 {
-			fmt.Fprintf(&s, "%s%s\n", indent, Wrap("retry: "+e.Retries()+"; "+plain(e.Action), 66, indent))
+			fmt.Fprintf(&s, "%s%s\n", indent, Wrap("retry: "+e.Retries()+"; "+plain(p.action(e)), 66, indent))
 		}
 	}
 	return s.String()
@@ -239,7 +239,7 @@ func exitCodesTopic(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
 		Short: "What the exit codes mean",
-		Long: "The exit code of " + a.program.Name + " says what a scheduler should do next:\n\n" + ExitHelp() + `
+		Long: "The exit code of " + a.program.Name + " says what a scheduler should do next:\n\n" + a.program.ExitHelp() + `
 If the program that reads standard output ends early, as head does, that is no
 failure. The work continues, and the exit code reports its outcome. A command
 that only prints ends then.`,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ type Program struct {
 	// Groups returns the groups of the flags of commands that have many flags, in order. Flags
 	// without a group come before all groups. It is nil if no command has many flags.
 	Groups func() []FlagGroup
+	// Actions say what the user should do after an exit code, where Exits does not fit.
+	Actions map[int]string
 	// Drawing returns lines that show people the place of an error, or "".
 	Drawing func(err error) string
 }
@@ -107,6 +110,9 @@ func Complete(cmd *cobra.Command, flag string, choices ...string) {
 		panic(err) // the flag is not defined
 	}
 }
+
+// action returns what the user should do after an exit code.
+func (p *Program) action(e Exit) string { return cmp.Or(p.Actions[e.Code], e.Action) }
 
 // draw returns the lines below an error.
 func (p *Program) draw(err error) string {
