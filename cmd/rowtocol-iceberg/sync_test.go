@@ -110,6 +110,37 @@ func TestSyncReports(t *testing.T) {
 	}
 }
 
+// TestJobName checks that the metrics of both programs differ if they read one name of a job.
+func TestJobName(t *testing.T) {
+	for _, tt := range []struct {
+		name, job string
+		env, args []string
+		want      string // the name of the job in the metrics of sync
+	}{
+		{"none", "", nil, nil, "t.rows"},
+		{"job file", "job-name: mail\n", nil, nil, "mail-sync"},
+		{"environment", "", []string{"ROWTOCOL_JOB_NAME=night"}, nil, "night-sync"},
+		{"command line", "job-name: mail\n", nil, []string{"--job-name", "table"}, "table"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlace(t)
+			p.write("job.yaml", tt.job+"metrics-file: prom/\n"+jobFile)
+			testenv.Must(t, os.Mkdir(p.path("prom"), 0o777))
+			p.env = tt.env
+			p.input("")
+			p.convert()
+			p.sync(tt.args...).want(0)
+			text, err := os.ReadFile(p.path("prom/rowtocol-" + tt.want + ".prom"))
+			if err != nil || !strings.Contains(string(text), `rowtocol_run_success{job_name="`+tt.want+`"} 1`) {
+				t.Errorf("%v: %s", err, text)
+			}
+			if files, err := os.ReadDir(p.path("prom")); err != nil || len(files) != 2 {
+				t.Errorf("%v, %v", files, err)
+			}
+		})
+	}
+}
+
 // TestSyncRefuses checks the exit codes of what sync refuses, and what it says.
 func TestSyncRefuses(t *testing.T) {
 	p := newPlace(t)
