@@ -25,6 +25,7 @@ const (
 	fresh                // mail to convert
 	old                  // mail that is converted already
 	missing              // no mail, so that the job fails
+	altered              // a column file that was altered, and verify instead of the job
 )
 
 // TestAlerts runs both lines of the crontab for some nights, and gives their metrics to
@@ -41,16 +42,17 @@ func TestAlerts(t *testing.T) {
 	for _, tt := range []struct {
 		what       string
 		mail, late []night
-		alerts     map[string]string // jobs by alerts
+		alerts     map[string]string // jobs by alerts, separated by spaces
 	}{
 		{"both work", []night{fresh, fresh}, []night{fresh, fresh}, nil},
 		{"nothing to do", []night{fresh, old, old}, []night{fresh, old, old}, nil},
 		{"one fails once", []night{fresh, missing}, []night{fresh, old}, map[string]string{"ConversionFailed": "mail"}},
-		{"one fails twice", []night{fresh, missing, missing}, []night{fresh, old, old}, map[string]string{"ConversionFailed": "mail", "ConversionLate": "mail"}},
+		{"one fails twice", []night{fresh, missing, missing}, []night{fresh, old, old}, map[string]string{"ConversionFailed": "mail", "ConversionLate": "mail mail-verify"}},
 		{"the other fails once", []night{fresh, fresh}, []night{fresh, missing}, map[string]string{"ConversionFailed": "mail-late"}},
 		{"one works again", []night{missing, fresh}, []night{fresh, old}, nil},
 		{"one has never succeeded", []night{missing, missing}, []night{fresh, old}, map[string]string{"ConversionFailed": "mail", "ConversionLate": "mail"}},
-		{"one is late", []night{fresh, none, none}, []night{fresh, old, old}, map[string]string{"ConversionLate": "mail"}},
+		{"one is late", []night{fresh, none, none}, []night{fresh, old, old}, map[string]string{"ConversionLate": "mail mail-verify"}},
+		{"verify finds damage", []night{fresh, altered}, []night{fresh, old}, map[string]string{"ConversionFailed": "mail-verify", "OutputDiffers": "mail-verify"}},
 		{"one has never run", []night{none, none}, []night{fresh, old}, map[string]string{"ConversionMissing": "mail"}},
 	} {
 		m := newMachine(t, "temp-dir: /temp\n")
@@ -84,9 +86,26 @@ func (m machine) spend(t *testing.T, line cronLine, day string, found night) {
 	case fresh:
 		must(t, os.RemoveAll(m.dir+"/data/mail/"+day), os.RemoveAll(m.dir+"/data/mail.columns/"+day))
 		m.addMail(t, day)
+	case altered:
+		m.verifyAltered(t, line, day)
+		return
 	}
 	if out := line.mailed(); (out != "") != (found == missing) {
 		t.Errorf("day %s: mail %q", day, out)
+	}
+}
+
+// verifyAltered alters a column file, and verifies the output with the environment of a line.
+func (m machine) verifyAltered(t *testing.T, line cronLine, day string) {
+	t.Helper()
+	part := m.outputs(t, day, "part-*")[0]
+	content := []byte(text(t, part))
+	content[len(content)/2] ^= 1
+	must(t, os.WriteFile(part, content, 0o600))
+	cmd := exec.Command(binary, "verify", m.dir+"/data/mail.columns/"+day)
+	cmd.Env = append(append(testenv.ProgramEnviron(), line.environment...), "ROWTOCOL_JOB_NAME=mail")
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 6 {
+		t.Errorf("verify: %v\n%s", cmd.ProcessState, out)
 	}
 }
 
@@ -153,23 +172,27 @@ func (s *seriesOf) document() (all []map[string]string) {
 	return all
 }
 
-// wantAlerts returns what Prometheus must find in the last night: for each alert the job that
-// has it, or no job.
+// wantAlerts returns what Prometheus must find in the last night: for each alert the jobs that
+// have it, if any.
 func (m machine) wantAlerts(jobs map[string]string, nights int) (all []map[string]any) {
 	hour := fmt.Sprintf("%dh", 24*(nights-1)+firstHour+1)
 	for alert, summary := range map[string]string{
-		"ConversionFailed":     "JOB failed: convert to DEST",
+		"ConversionFailed":     "JOB failed: COMMAND, DEST DIR",
 		"ConversionLate":       "JOB has not succeeded for 26 hours, or never",
 		"ConversionMissing":    "JOB has never run, or its metrics are not collected",
 		"ConversionWithLosses": "",
+		"OutputDiffers":        "JOB found damage, or rows that differ",
 	} {
 		expected := []any{}
-		if job := jobs[alert]; job != "" {
-			day := days()[0]
-			if job == "mail-late" {
+		for _, job := range strings.Fields(jobs[alert]) {
+			day, command := days()[0], "convert"
+			switch job {
+			case "mail-late":
 				day = days()[1]
+			case "mail-verify":
+				command = "verify"
 			}
-			summary = strings.NewReplacer("JOB", job, "DEST", m.dir+"/data/mail.columns/"+day).Replace(summary)
+			summary := strings.NewReplacer("JOB", job, "COMMAND", command, "DIR", m.dir+"/data/mail.columns/"+day).Replace(summary)
 			expected = append(expected, map[string]any{"exp_labels": map[string]string{"job_name": job}, "exp_annotations": map[string]string{"summary": summary}})
 		}
 		all = append(all, map[string]any{"eval_time": hour, "alertname": alert, "exp_alerts": expected})

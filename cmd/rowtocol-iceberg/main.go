@@ -13,13 +13,12 @@ func main() { os.Exit(cli.Run(icebergProgram, os.Args[1:], os.Stdout, os.Stderr)
 
 // icebergProgram is this program.
 var icebergProgram = &cli.Program{
-	Name:      "rowtocol-iceberg",
-	Short:     "Outputs of rowtocol as Iceberg tables",
-	Long:      rootLong,
-	Example:   syncExample,
-	Commands:  []cli.Command{{Name: "sync", New: newSyncCommand}},
-	JobSuffix: "-sync",
-	Actions:   map[int]string{9: "name the DEST that the table holds, or another `--table`; if another program changed the table, roll the table back to the last snapshot of sync; if the message names a branch or a tag, remove it"},
+	Name:     "rowtocol-iceberg",
+	Short:    "Outputs of rowtocol as Iceberg tables",
+	Long:     rootLong,
+	Example:  syncExample,
+	Commands: []cli.Command{{Name: "sync", New: newSyncCommand}},
+	Actions:  map[int]string{9: "name the DEST that the table holds, or another `--table`; if another program changed the table, roll the table back to the last snapshot of sync; if the message names a branch or a tag, remove it"},
 }
 
 const rootLong = `rowtocol-iceberg makes an Apache Iceberg table hold what an output of rowtocol

@@ -70,12 +70,13 @@ const (
 func newSyncCommand(a *cli.App) *cobra.Command {
 	s := &syncCommand{App: a, options: tables.Options{KeepMetadata: defaultMetadata}}
 	cmd := &cobra.Command{
-		Use:     "sync [DEST]",
-		Short:   "Make an Iceberg table hold what DEST holds",
-		Long:    syncLong,
-		Example: syncExample,
-		Args:    a.Takes(cobra.MaximumNArgs(1)),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return s.execute(cmd.Context()) },
+		Use:         "sync [DEST]",
+		Short:       "Make an Iceberg table hold what DEST holds",
+		Long:        syncLong,
+		Example:     syncExample,
+		Args:        a.Takes(cobra.MaximumNArgs(1)),
+		Annotations: map[string]string{cli.JobSuffix: "-sync"},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return s.execute(cmd.Context()) },
 	}
 	a.Begins(cmd, s.begin)
 	flags, o := cmd.Flags(), &s.options

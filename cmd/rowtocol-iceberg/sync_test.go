@@ -141,6 +141,21 @@ func TestJobName(t *testing.T) {
 	}
 }
 
+// TestMetricsFile checks that sync does not replace the file of metrics that convert writes.
+func TestMetricsFile(t *testing.T) {
+	p := newPlace(t)
+	p.write("job.yaml", "metrics-file: mail.prom\n"+jobFile)
+	p.input("")
+	p.convert()
+	p.sync().want(0)
+	for name, job := range map[string]string{"mail.prom": "out", "mail-sync.prom": "t.rows"} {
+		text, err := os.ReadFile(p.path(name))
+		if err != nil || !strings.Contains(string(text), `rowtocol_run_success{job_name="`+job+`"} 1`) {
+			t.Errorf("%s: %v: %s", name, err, text)
+		}
+	}
+}
+
 // TestSyncRefuses checks the exit codes of what sync refuses, and what it says.
 func TestSyncRefuses(t *testing.T) {
 	p := newPlace(t)

@@ -36,6 +36,7 @@ func (f *verifyCommand) verifyAgainst(ctx context.Context, l *dataset.Listing, r
 	if err != nil {
 		return err
 	}
+	f.Run.Differences = result.Different
 	f.tellChanges(r)
 	return f.reportAgainst(r, &result)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,9 @@ type verifyCommand struct {
 	maxBlock cli.ByteSize
 }
 
+// verifySuffix ends the name of the job, which is that of convert for the same DEST.
+const verifySuffix = "-verify"
+
 func newVerifyCommand(a *app) *cobra.Command {
 	f := &verifyCommand{app: a, maxBlock: 512 << 20}
 	cmd := &cobra.Command{
@@ -67,17 +71,20 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Example: `  rowtocol verify mail.columns
   rowtocol verify mail.columns --against mail-1.avro --against mail-2.avro
   rowtocol verify mail.columns/part-00000-0-*.trv`,
-		Args: a.Takes(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
+		Args:        a.Takes(cobra.MinimumNArgs(1)),
+		Annotations: map[string]string{cli.JobSuffix: verifySuffix},
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	a.Begins(cmd, func(names []string) error {
 		f.Run.Dest = store.Showable(names[0])
+		f.Watchers.JobName = cmp.Or(f.Watchers.JobName, f.Run.Dest+verifySuffix)
 		f.LogStart("dest", f.Run.Dest, cli.InputsAttr(names), "against", cli.Shown(f.against))
 		return nil
 	})
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "compare with this `INPUT`, row by row: a file, directory or pattern; repeatable")
 	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "also end with exit code 6 if a row was not compared, or if the output lacks or changed anything that is in the inputs of --against")
 	cmd.Flags().Var(&f.maxBlock, "max-input-block", "limit for a decompressed block of an input")
+	a.Watchers.AddMetrics(cmd.Flags())
 	return cmd
 }
 
@@ -119,6 +126,9 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	case f.complete && len(f.against) == 0:
 		return cli.Usagef("--require-complete needs --against")
 	}
+	if err := f.StartTelling(ctx, names[0], f.against); err != nil {
+		return err
+	}
 	l, err := f.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
 		return err // exit code 6 would be wrong for an output of a newer version
@@ -142,6 +152,7 @@ func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 		return err
 	}
 	found = slices.Concat(found, indexes, stray)
+	f.Run.Differences = int64(len(found))
 	for _, d := range found {
 		r.Damage = append(r.Damage, cli.Describe(d))
 		if !f.JSON {

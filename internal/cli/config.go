@@ -62,9 +62,7 @@ func (a *App) configure(cmd *cobra.Command) error {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w", s.name, wrongValue(err)))
 		}
 	})
-	if w := &a.Watchers; w.JobName != "" && !a.OnCommandLine("job-name") {
-		w.JobName += a.program.JobSuffix
-	}
+	a.nameJob(cmd.Annotations[JobSuffix])
 	if failed != nil {
 		return AsUsage(failed)
 	}

@@ -19,9 +19,6 @@ type Program struct {
 	Groups func() []FlagGroup
 	// Actions say what the user should do after an exit code, where Exits does not fit.
 	Actions map[int]string
-	// JobSuffix ends the name of the job, if the name is from a job file or the environment,
-	// which are for several programs.
-	JobSuffix string
 	// Drawing returns lines that show people the place of an error, or "".
 	Drawing func(err error) string
 }

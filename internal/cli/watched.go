@@ -26,12 +26,33 @@ type Watchers struct {
 	checked                           bool     // the flags were checked
 }
 
+// JobSuffix is the annotation of commands that read the job file of another command, and report
+// as a job of their own. Its value ends the names of the job and of the file of metrics, unless
+// they are from the command line.
+const JobSuffix = "job"
+
+// nameJob adds the suffix of a command to the names that other commands read as well.
+func (a *App) nameJob(suffix string) {
+	w := &a.Watchers
+	if w.JobName != "" && !a.OnCommandLine("job-name") {
+		w.JobName += suffix
+	}
+	if w.MetricsFile != "" && !a.OnCommandLine("metrics-file") {
+		w.MetricsFile = metrics.Apart(w.MetricsFile, suffix)
+	}
+}
+
 // Add adds the flags.
 func (w *Watchers) Add(flags *pflag.FlagSet) {
+	w.AddMetrics(flags)
+	flags.StringVar(&w.lineage, "lineage", "", "append OpenLineage run events to this `file`, one JSON line each")
+}
+
+// AddMetrics adds the flags of commands that make no dataset.
+func (w *Watchers) AddMetrics(flags *pflag.FlagSet) {
 	flags.StringVar(&w.JobName, "job-name", "", "`name` of the scheduled job in metrics and lineage, for a DEST that changes from run to run (default DEST)")
 	flags.StringVar(&w.MetricsFile, "metrics-file", "", "write the figures of the run to this `file`, *.prom, or to a file named after the job in this directory; node-exporter's textfile collector reads it for Prometheus")
 	flags.StringVar(&w.pushGateway, "push-gateway", "", "send the figures of the run to the Prometheus push gateway at this `address`, http://HOST:PORT")
-	flags.StringVar(&w.lineage, "lineage", "", "append OpenLineage run events to this `file`, one JSON line each")
 }
 
 // check checks the flags. It does not report to a place whose flag is wrong.

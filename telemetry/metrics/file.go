@@ -48,6 +48,15 @@ func FileFor(name, job string) string {
 	return filepath.Join(name, "rowtocol-"+fileSafe(job)+extension)
 }
 
+// Apart returns another name of a file of metrics, which ends with a suffix before the extension.
+// The name of a directory stays.
+func Apart(name, suffix string) string {
+	if base, ok := strings.CutSuffix(name, extension); ok && !isDirectory(name) {
+		return base + suffix + extension
+	}
+	return name
+}
+
 // maxReadable bounds the readable part of the name of a file, in bytes.
 const maxReadable = 100
 

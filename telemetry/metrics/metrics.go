@@ -43,12 +43,13 @@ var gauges = []gauge{
 	{"rowtocol_run_success", "Whether the last run succeeded: exit 0, nothing to do, or allowed losses.", func(r *report.Run) float64 { return boolValue(r.Succeeded()) }},
 	{"rowtocol_run_exit_code", "Exit code of the last run.", func(r *report.Run) float64 { return float64(r.Exit) }},
 	{"rowtocol_run_with_losses", "Whether the last run ended with exit 8: the output lacks rows of damaged inputs, as allowed.", func(r *report.Run) float64 { return boolValue(r.Status == "losses") }},
-	{"rowtocol_run_rows", "Rows that the last run committed.", func(r *report.Run) float64 { return float64(r.Rows) }},
+	{"rowtocol_run_rows", "Rows that the last run committed, or that verify read.", func(r *report.Run) float64 { return float64(r.Rows) }},
 	{"rowtocol_run_input_bytes", "Bytes of the inputs whose rows the last run committed.", func(r *report.Run) float64 { return float64(r.InputBytes) }},
-	{"rowtocol_run_output_bytes", "Bytes of the files that the last run committed.", func(r *report.Run) float64 { return float64(r.Bytes) }},
-	{"rowtocol_run_files", "Files that the last run committed.", func(r *report.Run) float64 { return float64(r.Files) }},
+	{"rowtocol_run_output_bytes", "Bytes of the files that the last run committed, or that verify read.", func(r *report.Run) float64 { return float64(r.Bytes) }},
+	{"rowtocol_run_files", "Files that the last run committed, or that verify read.", func(r *report.Run) float64 { return float64(r.Files) }},
 	{"rowtocol_run_lost_rows", "Rows of damaged inputs that the last run left out, as far as they could be counted.", func(r *report.Run) float64 { return float64(r.LostRows) }},
 	{"rowtocol_run_losses", "Damaged ranges of inputs that the last run left out.", func(r *report.Run) float64 { return float64(r.Losses) }},
+	{"rowtocol_run_differences", "Damaged places and rows that differ, as the last run of verify found.", func(r *report.Run) float64 { return float64(r.Differences) }},
 	{"rowtocol_run_peak_memory_bytes", "Peak resident memory of the last run.", func(r *report.Run) float64 { return float64(r.PeakMemory) }},
 }
 

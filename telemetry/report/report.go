@@ -22,15 +22,16 @@ type Run struct {
 	Exit         int
 	Status       string // "done", "nothing", "detached", or the name of the exit code
 
-	Inputs     []Input
-	InputBytes int64 // sum of Inputs
-	Rows       int64 // rows in the output, or that verify read
-	Bytes      int64 // stored bytes
-	LostRows   int64 // rows that are known to be lost
-	Losses     int   // number of lost ranges of inputs
-	Files      int   // files of the output
-	Tasks      int   // tasks that are done, including those of earlier runs
-	Resumed    int   // tasks that an earlier run had done
+	Inputs      []Input
+	InputBytes  int64 // sum of Inputs
+	Rows        int64 // rows in the output, or that verify read
+	Bytes       int64 // stored bytes
+	LostRows    int64 // rows that are known to be lost
+	Losses      int   // number of lost ranges of inputs
+	Differences int64 // number of differences that verify found
+	Files       int   // files of the output
+	Tasks       int   // tasks that are done, including those of earlier runs
+	Resumed     int   // tasks that an earlier run had done
 	// ResumedBytes is the part of InputBytes that the resumed tasks read.
 	ResumedBytes int64
 
