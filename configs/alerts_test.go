@@ -24,6 +24,7 @@ const (
 	none    night = iota // the job does not run
 	fresh                // mail to convert
 	old                  // mail that is converted already
+	torn                 // mail to convert, and a file whose start is lost
 	missing              // no mail, so that the job fails
 	altered              // a column file that was altered, and verify instead of the job
 )
@@ -52,6 +53,7 @@ func TestAlerts(t *testing.T) {
 		{"one works again", []night{missing, fresh}, []night{fresh, old}, nil},
 		{"one has never succeeded", []night{missing, missing}, []night{fresh, old}, map[string]string{"ConversionFailed": "mail", "ConversionLate": "mail"}},
 		{"one is late", []night{fresh, none, none}, []night{fresh, old, old}, map[string]string{"ConversionLate": "mail mail-verify"}},
+		{"one has a torn file", []night{fresh, torn}, []night{fresh, old}, map[string]string{"InputsSkipped": "mail", "ConversionFailed": "mail-verify"}},
 		{"verify finds damage", []night{fresh, altered}, []night{fresh, old}, map[string]string{"ConversionFailed": "mail-verify", "OutputDiffers": "mail-verify"}},
 		{"one has never run", []night{none, none}, []night{fresh, old}, map[string]string{"ConversionMissing": "mail"}},
 	} {
@@ -83,14 +85,17 @@ func (m machine) spend(t *testing.T, line cronLine, day string, found night) {
 		return
 	case missing:
 		must(t, os.RemoveAll(m.dir+"/data/mail/"+day))
-	case fresh:
+	case fresh, torn:
 		must(t, os.RemoveAll(m.dir+"/data/mail/"+day), os.RemoveAll(m.dir+"/data/mail.columns/"+day))
 		m.addMail(t, day)
+		if found == torn {
+			must(t, os.WriteFile(m.dir+"/data/mail/"+day+"/torn.avro", []byte("no magic"), 0o600))
+		}
 	case altered:
 		m.verifyAltered(t, line, day)
 		return
 	}
-	if out := line.mailed(); (out != "") != (found == missing) {
+	if out := line.mailed(); (out != "") != (found == missing || found == torn) {
 		t.Errorf("day %s: mail %q", day, out)
 	}
 }

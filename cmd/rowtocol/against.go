@@ -126,29 +126,35 @@ func (f *verifyCommand) reportAgainst(r *verified, result *witness.Result) error
 	return nil
 }
 
+// otherSchema is what to do if --schema, or the schema of an earlier output, does not fit the inputs.
+const otherSchema = "convert with a `--schema` that fits all inputs, and with `--overwrite`; to accept the difference, run verify without `--require-complete`"
+
 // lacks returns the reason why the inputs must not be deleted although all compared rows
 // are equal, or nil.
 func lacks(r *verified, result *witness.Result) error {
 	switch {
 	//guard: reports rows that were not compared
 	case len(result.NotCompared) > 0:
-		return fmt.Errorf("%s of %s could not be compared", cli.Plural(result.Skipped(), "row"), cli.Plural(len(result.NotCompared), "input"))
+		return cli.Advise(fmt.Errorf("%s of %s could not be compared", cli.Plural(result.Skipped(), "row"), cli.Plural(len(result.NotCompared), "input")),
+			"keep the named inputs: no library that verify has can check their rows; without `--require-complete` verify accepts that")
 	//guard: reports files that the output does not contain
 	case len(r.NotContained) > 0:
-		return fmt.Errorf("--against names %s that the output does not hold; the first is %s: %s",
-			cli.Plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
+		return cli.Advise(fmt.Errorf("the output lacks %s of --against: %s (%s)",
+			cli.Plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason),
+			"if a file is torn or was not there yet, put the whole file in its place and convert again with `--incremental`; if its rows are not wanted, move it out of the inputs")
 	//guard: reports rows that the output lost
 	case len(r.Losses) > 0:
-		return fmt.Errorf("not in the output: %s; the first is of %s", manifest.DescribeLosses(r.Losses), r.Losses[0].Input)
+		return cli.Advise(fmt.Errorf("not in the output: %s; the first is of %s", manifest.DescribeLosses(r.Losses), r.Losses[0].Input),
+			"get a sound copy of the input and convert with `--overwrite`; to accept the losses, run verify without `--require-complete`")
 	//guard: reports fields that the output left out
 	case len(r.LeftOut) > 0:
-		return fmt.Errorf("the output lacks %s of the inputs; the first is %s of %s", cli.Plural(len(r.LeftOut), "field"), r.LeftOut[0].Field, r.LeftOut[0].Input)
+		return cli.Advise(fmt.Errorf("the output lacks %s of the inputs; the first is %s of %s", cli.Plural(len(r.LeftOut), "field"), r.LeftOut[0].Field, r.LeftOut[0].Input), otherSchema)
 	//guard: reports values that mean something else in the output
 	case len(r.Changed) > 0:
-		return fmt.Errorf("values mean something else in the output: %s", r.Changed[0])
+		return cli.Advise(fmt.Errorf("values mean something else in the output: %s", r.Changed[0]), otherSchema)
 	//guard: reports values that the output does not hold exactly
 	case r.Inexact.Values() > 0:
-		return fmt.Errorf("the output does not hold %s as the inputs have them: %v", cli.Plural(r.Inexact.Values(), "value"), r.Inexact)
+		return cli.Advise(fmt.Errorf("the output does not hold %s as the inputs have them: %v", cli.Plural(r.Inexact.Values(), "value"), r.Inexact), otherSchema)
 	}
 	return nil
 }

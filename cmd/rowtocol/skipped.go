@@ -16,7 +16,8 @@ import (
 // namedSkipped is the most files that the line about skipped files names for a reason.
 const namedSkipped = 3
 
-// tellSkipped logs how many files were skipped, and why.
+// tellSkipped logs how many files were skipped, and why. Files that may have been meant as inputs
+// count in the figures of the run, but unfinished copies do not: they are inputs of a later run.
 func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 	if len(skipped) == 0 {
 		return
@@ -31,11 +32,14 @@ func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 			reason = "a copy of an input"
 		case s.Same != "":
 			reason = "another name of an input"
-		case reason != input.Hidden && s.By == nil:
-			level = slog.LevelWarn // the file may have been meant as an input
-		}
-		if reason == input.Unfinished || input.IsExcluded(reason) {
+		case input.IsExcluded(reason):
 			named[reason] = append(named[reason], s.Path)
+		case reason != input.Hidden && s.By == nil: // the file may have been meant as an input
+			level = slog.LevelWarn
+			named[reason] = append(named[reason], s.Path)
+			if reason != input.Unfinished {
+				a.Run.Skipped++
+			}
 		}
 		counts[reason]++
 	}
@@ -47,7 +51,7 @@ func (a *outcomes) tellSkipped(skipped []input.Skipped) {
 		}
 		reasons = append(reasons, text)
 	}
-	what := fmt.Sprintf("%d files or directories among the inputs are skipped (%s); convert --dry-run names them", len(skipped), strings.Join(reasons, ", "))
+	what := fmt.Sprintf("%d files or directories among the inputs are skipped (%s); convert --dry-run names them", len(skipped), strings.Join(reasons, "; "))
 	if len(skipped) == 1 {
 		what = fmt.Sprintf("1 file or directory among the inputs is skipped (%s); convert --dry-run names it", reasons[0])
 	}

@@ -82,7 +82,10 @@ func (a *App) explain(err error) {
 	if a.Console.People || a.Logs.Format == "json" {
 		return
 	}
-	e, message := Classify(err), err.Error()
+	message, action := err.Error(), a.program.action(Classify(err))
+	if by := (*advised)(nil); errors.As(err, &by) {
+		action = by.action
+	}
 	if d := (*defect)(nil); errors.As(err, &d) {
 		message = fmt.Sprint(d.value) // the stack is above
 	}
@@ -91,7 +94,7 @@ func (a *App) explain(err error) {
 		dest = "  destination: " + Printable(a.Run.Dest) + "\n"
 	}
 	_, _ = fmt.Fprintf(a.Console, "%s ended with exit code %d (%s): %s\n%s  what to do: %s\n", // an error has no place to go
-		strings.TrimSpace(a.program.Name+" "+a.Command), a.Run.Exit, a.Run.Status, Printable(store.Redact(message)), dest, plain(a.program.action(e)))
+		strings.TrimSpace(a.program.Name+" "+a.Command), a.Run.Exit, a.Run.Status, Printable(store.Redact(message)), dest, plain(action))
 }
 
 func (r *Ending) print(w io.Writer, indent string) error {

@@ -131,6 +131,18 @@ func byCode(code int) Exit {
 // Name returns the status for the JSON object.
 func (e Exit) Name() string { return cmp.Or(e.status, failure.Name(e.Kind)) }
 
+// advised is an error with an action of its own.
+type advised struct {
+	error
+	action string
+}
+
+func (a *advised) Unwrap() error { return a.error }
+
+// Advise gives an error an action, which the end of a failed run prints in place of that of its exit
+// code.
+func Advise(err error, action string) error { return &advised{err, action} }
+
 // usageError is wrong use of the command line or a wrong configuration.
 type usageError struct{ err error }
 

@@ -49,6 +49,7 @@ var gauges = []gauge{
 	{"rowtocol_run_files", "Files that the last run committed, or that verify read.", func(r *report.Run) float64 { return float64(r.Files) }},
 	{"rowtocol_run_lost_rows", "Rows of damaged inputs that the last run left out, as far as they could be counted.", func(r *report.Run) float64 { return float64(r.LostRows) }},
 	{"rowtocol_run_losses", "Damaged ranges of inputs that the last run left out.", func(r *report.Run) float64 { return float64(r.Losses) }},
+	{"rowtocol_run_skipped_files", "Files among the inputs that the last run skipped, although they may have been meant as inputs, such as files that are not Avro.", func(r *report.Run) float64 { return float64(r.Skipped) }},
 	{"rowtocol_run_differences", "Damaged places and rows that differ, as the last run of verify found.", func(r *report.Run) float64 { return float64(r.Differences) }},
 	{"rowtocol_run_peak_memory_bytes", "Peak resident memory of the last run.", func(r *report.Run) float64 { return float64(r.PeakMemory) }},
 }

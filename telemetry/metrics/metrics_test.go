@@ -27,7 +27,7 @@ func newRun(minutes int, exit int, status string) *report.Run {
 	return &report.Run{
 		ID: "0123456789abcdef", Command: "convert", Version: "v1.2.3", Dest: "/data/mail \"new\"\\\n.columns",
 		Began: began, Ended: began.Add(time.Duration(minutes) * time.Minute), Exit: exit, Status: status,
-		InputBytes: 1 << 40, Rows: 12_000_000, Bytes: 1<<39 + 1, LostRows: 3, Losses: 2, Files: 7, Differences: 4, PeakMemory: 1 << 29,
+		InputBytes: 1 << 40, Rows: 12_000_000, Bytes: 1<<39 + 1, LostRows: 3, Losses: 2, Skipped: 5, Files: 7, Differences: 4, PeakMemory: 1 << 29,
 	}
 }
 
@@ -69,7 +69,7 @@ func TestFile(t *testing.T) {
 		"rowtocol_run_end_timestamp_seconds": end + 300, "rowtocol_run_duration_seconds": 300,
 		"rowtocol_run_success": 1, "rowtocol_run_exit_code": 0, "rowtocol_run_with_losses": 0,
 		"rowtocol_run_rows": 12_000_000, "rowtocol_run_input_bytes": 1 << 40, "rowtocol_run_output_bytes": 1<<39 + 1,
-		"rowtocol_run_files": 7, "rowtocol_run_lost_rows": 3, "rowtocol_run_losses": 2, "rowtocol_run_differences": 4, "rowtocol_run_peak_memory_bytes": 1 << 29,
+		"rowtocol_run_files": 7, "rowtocol_run_lost_rows": 3, "rowtocol_run_losses": 2, "rowtocol_run_skipped_files": 5, "rowtocol_run_differences": 4, "rowtocol_run_peak_memory_bytes": 1 << 29,
 	} {
 		if got[metric] != want {
 			t.Errorf("%s: got %v, want %v", metric, got[metric], want)

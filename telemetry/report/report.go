@@ -28,6 +28,7 @@ type Run struct {
 	Bytes       int64 // stored bytes
 	LostRows    int64 // rows that are known to be lost
 	Losses      int   // number of lost ranges of inputs
+	Skipped     int   // files among the inputs that are no Avro files, and may have been meant as inputs
 	Differences int64 // number of differences that verify found
 	Files       int   // files of the output
 	Tasks       int   // tasks that are done, including those of earlier runs
