@@ -20,7 +20,8 @@ How Airflow treats each exit code of rowtocol (`rowtocol help exit-codes`):
 The day is that of the start of the run's data interval, in UTC: the run that
 starts at 02:10 on the 5th converts the 4th, and so does one that you trigger
 by hand later on the 5th. mail_columns also converts new files of the LATE days
-before that.
+before that. A day's output is in a directory dt=DAY, so rowtocol reads all days
+as one dataset with the column dt.
 
 Each task returns rows, bytes and losses as its XCom. Secrets are in the job
 file, or in files that it names, never in arguments. Airflow's own variables
@@ -51,10 +52,10 @@ except ImportError:
 JOB = "/etc/rowtocol/job.yaml"
 TABLE_JOB = "/etc/rowtocol/table.yaml"
 INPUT = "/data/mail/{day}"
-DEST = "/data/mail.columns/{day}"
+DEST = "/data/mail.columns/dt={day}"
 PLANS = "/data/plans"  # a local directory, or one that all workers mount
 HDFS_INPUT = "hdfs:///data/mail/{day}"
-HDFS_DEST = "hdfs:///data/mail.columns/{day}"
+HDFS_DEST = "hdfs:///data/mail.columns/dt={day}"
 FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)  # earlier days are not converted
 LATE = 2  # days
 MAPPED = 100  # most mapped tasks for a plan; Airflow's max_map_length is 1,024

@@ -86,7 +86,7 @@ func (m machine) spend(t *testing.T, line cronLine, day string, found night) {
 	case missing:
 		must(t, os.RemoveAll(m.dir+"/data/mail/"+day))
 	case fresh, torn:
-		must(t, os.RemoveAll(m.dir+"/data/mail/"+day), os.RemoveAll(m.dir+"/data/mail.columns/"+day))
+		must(t, os.RemoveAll(m.dir+"/data/mail/"+day), os.RemoveAll(m.dir+"/data/mail.columns/dt="+day))
 		m.addMail(t, day)
 		if found == torn {
 			must(t, os.WriteFile(m.dir+"/data/mail/"+day+"/torn.avro", []byte("no magic"), 0o600))
@@ -107,7 +107,7 @@ func (m machine) verifyAltered(t *testing.T, line cronLine, day string) {
 	content := []byte(text(t, part))
 	content[len(content)/2] ^= 1
 	must(t, os.WriteFile(part, content, 0o600))
-	cmd := exec.Command(binary, "verify", m.dir+"/data/mail.columns/"+day)
+	cmd := exec.Command(binary, "verify", m.dir+"/data/mail.columns/dt="+day)
 	cmd.Env = append(append(testenv.ProgramEnviron(), line.environment...), "ROWTOCOL_JOB_NAME=mail")
 	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 6 {
 		t.Errorf("verify: %v\n%s", cmd.ProcessState, out)
@@ -186,6 +186,7 @@ func (m machine) wantAlerts(jobs map[string]string, nights int) (all []map[strin
 		"ConversionLate":       "JOB has not succeeded for 26 hours, or never",
 		"ConversionMissing":    "JOB has never run, or its metrics are not collected",
 		"ConversionWithLosses": "",
+		"InputsSkipped":        "JOB skipped files that are not Avro: its log names them",
 		"OutputDiffers":        "JOB found damage, or rows that differ",
 	} {
 		expected := []any{}
@@ -197,7 +198,7 @@ func (m machine) wantAlerts(jobs map[string]string, nights int) (all []map[strin
 			case "mail-verify":
 				command = "verify"
 			}
-			summary := strings.NewReplacer("JOB", job, "COMMAND", command, "DIR", m.dir+"/data/mail.columns/"+day).Replace(summary)
+			summary := strings.NewReplacer("JOB", job, "COMMAND", command, "DIR", m.dir+"/data/mail.columns/dt="+day).Replace(summary)
 			expected = append(expected, map[string]any{"exp_labels": map[string]string{"job_name": job}, "exp_annotations": map[string]string{"summary": summary}})
 		}
 		all = append(all, map[string]any{"eval_time": hour, "alertname": alert, "exp_alerts": expected})

@@ -5,6 +5,9 @@
 # this script prints only failures: the exit code and the messages. Exit code 8 means
 # that the output lacks damaged input; the output is checked like any other.
 #
+# A day's output is in a directory dt=DAY, so "rowtocol count /data/mail.columns" and the
+# other commands that read take all days as one dataset with the column dt.
+#
 # Only one run at a time works on this machine, because two would need twice the memory
 # and temporary disk. A second run waits, for any day, and gives up after 20 hours. The
 # lock is the kernel's, on the directory of the log, and ends with the last process that
@@ -14,7 +17,7 @@ set -u
 day=$1
 command=${2:-convert}
 mail=/data/mail/$day
-columns=/data/mail.columns/$day
+columns=/data/mail.columns/dt=$day
 if [ "$command" = submit ]; then
 	mail=hdfs://$mail
 	columns=hdfs://$columns

@@ -126,13 +126,19 @@ func TestCrontab(t *testing.T) {
 		t.Errorf("after a late input %q is mailed, want nothing and a second output", out)
 	}
 
+	for query, want := range map[string]string{"true": "1600\n", "dt = date('" + days[1] + "')": "600\n"} {
+		if out, err := program("count", "--where", query, m.dir+"/data/mail.columns").Output(); err != nil || string(out) != want {
+			t.Errorf("all days have %s rows where %s, want %s (%v)", out, query, want, err)
+		}
+	}
+
 	parts := m.outputs(t, days[0], "part-*")
 	part := []byte(text(t, parts[0]))
 	part[len(part)/2] ^= 1
 	must(t, os.WriteFile(parts[0], part, 0o600))
 	m.wantMail(t, line, "verify", days[0], "exit code 6", filepath.Base(parts[0]))
 
-	m.write(t, "/data/mail.columns/"+days[0]+"/_SUCCESS", "not ours")
+	m.write(t, "/data/mail.columns/dt="+days[0]+"/_SUCCESS", "not ours")
 	m.wantMail(t, line, "convert", days[0], "exit code 9", "_SUCCESS")
 
 	missing := line
@@ -155,7 +161,7 @@ func TestCrontab(t *testing.T) {
 // outputs returns the files that match a pattern in the outputs of a day.
 func (m machine) outputs(t *testing.T, day, pattern string) []string {
 	t.Helper()
-	found, err := filepath.Glob(m.dir + "/data/mail.columns/" + day + "/increment-*/" + pattern)
+	found, err := filepath.Glob(m.dir + "/data/mail.columns/dt=" + day + "/increment-*/" + pattern)
 	must(t, err)
 	return found
 }
@@ -327,7 +333,7 @@ func TestKubernetes(t *testing.T) {
 			}
 		}
 	}
-	dest := m.dir + "/data/mail.columns/" + day
+	dest := m.dir + "/data/mail.columns/dt=" + day
 	success, err := manifest.DecodeSuccess([]byte(text(t, dest+"/_SUCCESS")))
 	if err != nil || len(success.Parts) < 4 {
 		t.Fatalf("%+v, %v", success, err)

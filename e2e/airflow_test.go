@@ -182,7 +182,7 @@ func (a *airflow) writeMail(day, name string, rows int) {
 func (a *airflow) wantDestinations(rows map[string]int) {
 	a.Helper()
 	for day, n := range rows {
-		dest := a.dir + "/data/mail.columns/" + day
+		dest := a.dir + "/data/mail.columns/dt=" + day
 		if out := run(a.T, "count", dest).want(a.T, 0).stdout; !slices.Contains(strings.Fields(out), fmt.Sprint(n)) {
 			a.Errorf("%s has %s rows, want %d", day, out, n)
 		}
@@ -196,7 +196,7 @@ func (a *airflow) wantDestinations(rows map[string]int) {
 	entries, err := os.ReadDir(a.dir + "/data/mail.columns")
 	must(a, err)
 	for _, e := range entries {
-		if _, ok := rows[e.Name()]; !ok {
+		if _, ok := rows[strings.TrimPrefix(e.Name(), "dt=")]; !ok {
 			a.Errorf("%s was converted", e.Name())
 		}
 	}
@@ -330,7 +330,7 @@ func airflowStopped(a *airflow) {
 	a.writeMail("2026-01-01", "mail.avro", rows)
 	var output bytes.Buffer
 	cmd := a.start("mail_columns", "2026-01-02", &output)
-	dest := a.dir + "/data/mail.columns/2026-01-01"
+	dest := a.dir + "/data/mail.columns/dt=2026-01-01"
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
@@ -405,7 +405,7 @@ func airflowConcurrent(a *airflow) {
 	a.writeMail("2026-01-01", "mail.avro", 20_000)
 	b := a.sibling()
 	for round, dags := range [][2]string{{"mail_columns", "mail_columns"}, {"mail_columns_mapped", "mail_columns_mapped"}, {"mail_columns", "mail_columns_mapped"}} {
-		must(a, os.RemoveAll(a.dir+"/data/mail.columns/2026-01-01"))
+		must(a, os.RemoveAll(a.dir+"/data/mail.columns/dt=2026-01-01"))
 		var wg sync.WaitGroup
 		var outputs [2]bytes.Buffer
 		var failed [2]error

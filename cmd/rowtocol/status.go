@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,8 +22,8 @@ import (
 const statusLong = `Show the contents of DEST and the work under way: the holder of the lock and its
 last sign of life, the output and its increments, how far unfinished work is,
 leftovers that clean would remove, replaced outputs that --keep-replaced keeps,
-damage, and files that rowtocol did not write. status takes no lock and changes
-nothing.
+damage, outputs in directories below, and files that rowtocol did not write.
+status takes no lock and changes nothing.
 
 With --input and the flags of a convert command, status says what that command
 would do: nothing, resume, add an increment, plan anew, or be refused. It also
@@ -84,6 +85,7 @@ type statusOf struct {
 	LeftAlone  []publish.Leftover `json:"left_alone"` // files that clean keeps because of foreign files
 	Damage     string             `json:"damage,omitempty"`
 	Foreign    []string           `json:"foreign"`
+	Below      []string           `json:"outputs_below,omitempty"` // those of Foreign that hold outputs
 	Request    *job.Prospect      `json:"request,omitempty"`
 	Partitions []*statusOf        `json:"partitions,omitempty"`
 	Error      *cli.Reported      `json:"error,omitempty"` // error of a partition that could not be read
@@ -152,6 +154,9 @@ func (f *statusCommand) execute(ctx context.Context, dest string) error {
 		return err
 	}
 	r := newStatus(dest, s)
+	if err := r.lookBelow(ctx, at); err != nil {
+		return err
+	}
 	f.lookAtJobs(ctx, r)
 	f.Result = r
 	var failed error
@@ -236,6 +241,9 @@ func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Loca
 	if err != nil {
 		return err
 	}
+	if err := r.lookBelow(ctx, at); err != nil {
+		return err
+	}
 	f.lookAtJobs(ctx, r.Partitions...)
 	var worst worstOf
 	for _, p := range r.Partitions {
@@ -247,6 +255,23 @@ func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Loca
 		f.printTree(r)
 	}
 	return worst.err
+}
+
+// lookBelow finds the directories that hold outputs among the names that are not rowtocol's.
+func (r *statusOf) lookBelow(ctx context.Context, at store.Location) error {
+	holds := make([]bool, len(r.Foreign))
+	err := parallel.Do(ctx, len(holds), statusWorkers, func(ctx context.Context, i int) error {
+		child := store.Location{Store: at.Store, Origin: at.Origin, Path: path.Join(at.Path, r.Foreign[i])}
+		s, err := publish.At(child, publish.Options{}).Status(ctx)
+		holds[i] = err == nil && len(s.Outputs()) > 0
+		return ctx.Err()
+	})
+	for i, name := range r.Foreign {
+		if holds[i] {
+			r.Below = append(r.Below, name)
+		}
+	}
+	return err
 }
 
 // below returns the path of a partition, beginning with the tree as the user named it.

@@ -234,6 +234,22 @@ func TestStatusTree(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions")
 }
 
+// TestStatusOfOutputsBelow checks that status counts the directories below that hold outputs, beside
+// a tree and without one.
+func TestStatusOfOutputsBelow(t *testing.T) {
+	dir := makeTree(t, "mail/monday", "mail/old/january")
+	writePairs(t, dir, "late.avro", 50, 5)
+	rowtocol(t, dir, nil, "convert", "--incremental", "late.avro", "mail/tuesday").want(t, 0)
+	write(t, dir+"/mail/notes", nil)
+	below := "2 outputs below, such as monday: name one of them"
+	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "holds nothing of rowtocol's\n", below, "not rowtocol's:\n  notes\n  old\n").lacks(t, "  monday", "  tuesday")
+	must(t, os.Rename(dir+"/mail/old", dir+"/mail/month=old"))
+	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "mail: 1 partition\n", below, "not rowtocol's:\n  notes\n").lacks(t, "  monday", "  tuesday")
+	if s := statusIn(t, dir, "mail"); !slices.Equal(s.Below, []string{"monday", "tuesday"}) || !slices.Equal(s.Foreign, []string{"monday", "notes", "tuesday"}) {
+		t.Errorf("%q below, %q foreign", s.Below, s.Foreign)
+	}
+}
+
 // copyIncrements copies the only increment of an output until it has a number of increments.
 func copyIncrements(t *testing.T, dest string, increments int) {
 	t.Helper()

@@ -56,18 +56,20 @@ func (f *statusCommand) printStatus(r *statusOf) {
 		f.Printf("\nfiles of no readable output, which are kept as long as there are files that are not rowtocol's:\n")
 		f.printLeftovers(r.LeftAlone)
 	}
-	f.printForeign(r.Foreign)
+	f.printForeign(r)
 	if r.Request != nil {
 		f.printProspect(r.Request)
 	}
 }
 
-func (f *statusCommand) printForeign(names []string) {
-	if len(names) > 0 {
+func (f *statusCommand) printForeign(r *statusOf) {
+	if n := len(r.Below); n > 0 {
+		f.Printf("\n%s below, such as %s: name one of them; only directories key=value are read as one dataset\n", cli.Plural(n, "output"), r.Below[0])
+	}
+	others := slices.DeleteFunc(slices.Clone(r.Foreign), func(name string) bool { return slices.Contains(r.Below, name) })
+	if len(others) > 0 {
 		f.Printf("\nnot rowtocol's:\n")
-		for _, name := range names {
-			f.Printf("  %s\n", name)
-		}
+		f.printLines(others)
 	}
 }
 
@@ -242,7 +244,7 @@ func (f *statusCommand) printTree(r *statusOf) {
 		f.Printf("\nof these:\n")
 		f.printLines(notes)
 	}
-	f.printForeign(r.Foreign)
+	f.printForeign(r)
 }
 
 // notes returns, in a few words, what a user must know about a partition besides its figures.
