@@ -2,8 +2,9 @@
 # The same on HDFS, by the nodes of a Hadoop cluster: sh nightly.sh 2026-01-04 submit
 #
 # Messages of rowtocol go to the log. cron mails everything that a command prints, so
-# this script prints only failures: the exit code and the messages. Exit code 8 means
-# that the output lacks damaged input; the output is checked like any other.
+# this script prints only failures: the exit code, and the messages for people, which are
+# the lines that are not JSON. Exit code 8 means that the output lacks damaged input; the
+# output is checked like any other.
 #
 # A day's output is in a directory dt=DAY, so "rowtocol count /data/mail.columns" and the
 # other commands that read take all days as one dataset with the column dt.
@@ -24,7 +25,11 @@ if [ "$command" = submit ]; then
 fi
 logs=/var/log/rowtocol
 
-exec 9<"$logs" || exit 1
+if ! [ -r "$logs" ] || ! [ -w "$logs" ]; then
+	echo "rowtocol: $day was not converted: $logs is missing, or $(id -un) may not use it; as root: install -d -o etl -g etl $logs"
+	exit 1
+fi
+exec 9<"$logs"
 if ! flock -w 72000 9; then
 	echo "rowtocol: $day was not converted: another run has worked for 20 hours"
 	exit 5
@@ -35,7 +40,8 @@ step() {
 	code=$?
 	[ -z "$messages" ] || printf '%s\n' "$messages" >>"$logs/nightly.log"
 	[ $code -eq 0 ] && return
-	printf 'rowtocol %s\nexit code %d\n%s\n' "$*" $code "$messages"
+	text=$(printf '%s\n' "$messages" | grep -v '^{')
+	printf 'rowtocol %s\nexit code %d\n%s\nAll messages are in %s.\n' "$*" $code "${text:-$messages}" "$logs/nightly.log"
 	[ $code -eq 8 ] || exit $code
 }
 

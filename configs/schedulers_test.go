@@ -154,8 +154,13 @@ func TestCrontab(t *testing.T) {
 	if log := text(t, m.dir+"/var/log/rowtocol/nightly.log"); strings.Count(log, "does not exist") != 2*len(lines) || !strings.Contains(log, "nonsense") || strings.Contains(log, "\n\n") {
 		t.Errorf("the log is %s", log)
 	}
+	if !strings.Contains(text(t, m.dir+"/var/log/rowtocol/nightly.log"), "\n{") {
+		t.Error("the log lacks the messages that are JSON")
+	}
 	must(t, os.RemoveAll(m.dir+"/var/log/rowtocol"))
-	m.wantMail(t, line, "/var/log/rowtocol")
+	m.wantMail(t, line, days[0]+" was not converted", "install -d -o etl -g etl "+m.dir+"/var/log/rowtocol")
+	line.command += "; echo exit code $?"
+	m.wantMail(t, line, "exit code 1\n")
 }
 
 // outputs returns the files that match a pattern in the outputs of a day.
@@ -174,8 +179,11 @@ func (m machine) wantMail(t *testing.T, line cronLine, texts ...string) {
 			t.Errorf("%q is not in the mail: %s", text, out)
 		}
 	}
-	if strings.Contains(out, `"level":"ERROR"`) && !regexp.MustCompile(`\nrowtocol \w+ ended with exit code .*\n  destination: .*\n  what to do: .*\n\z`).MatchString(out) {
+	if strings.Contains(out, `ended with exit code`) && !regexp.MustCompile(`\nrowtocol \w+ ended with exit code .*\n  destination: .*\n  what to do: .*\nAll messages are in .*\n\z`).MatchString(out) {
 		t.Errorf("the mail does not end with what happened, where, and what to do: %s", out)
+	}
+	if strings.Contains(out, "\n{") {
+		t.Errorf("the mail has JSON: %s", out)
 	}
 }
 
@@ -357,5 +365,48 @@ func TestDAG(t *testing.T) {
 	}
 	if out, err := exec.Command("python3", "-c", "import sys; compile(open('airflow_dag.py').read(), 'airflow_dag.py', 'exec')").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestMailOfJSON checks that a failure of a run whose messages are all JSON is mailed with them.
+func TestMailOfJSON(t *testing.T) {
+	m := newMachine(t, "temp-dir: /temp\nlog-format: json\n")
+	if out := m.cronLines(t)[0].mailed(); !strings.Contains(out, "\n{") || !strings.Contains(out, "does not exist") {
+		t.Errorf("the mail is %s", out)
+	}
+}
+
+// TestSetup follows the comments of examples on a machine that has only the mail, and checks
+// that their commands then convert it.
+func TestSetup(t *testing.T) {
+	day, service := days()[0], text(t, "rowtocol.service")
+	unit := []string{"test -d " + regexp.MustCompile(`(?m)^ReadWritePaths=(.*)$`).FindStringSubmatch(service)[1]}
+	for _, line := range regexp.MustCompile(`(?m)^ExecStart=/usr/bin/(rowtocol .*)$`).FindAllStringSubmatch(service, -1) {
+		unit = append(unit, line[1])
+	}
+	for example, command := range map[string]string{"crontab": "sh /etc/rowtocol/nightly.sh " + day, "rowtocol.service": strings.Join(unit, " && ")} {
+		t.Run(example, func(t *testing.T) {
+			m := machine{t.TempDir()}
+			for _, dir := range []string{"/configs", "/data", "/etc/logrotate.d", "/var/log"} {
+				must(t, os.MkdirAll(m.dir+dir, 0o700))
+			}
+			for _, name := range []string{"nightly.sh", "job.yaml", "logrotate.conf"} {
+				m.write(t, "/configs/"+name, m.rebase(text(t, name)))
+			}
+			m.addMail(t, day)
+			var script []string
+			for _, found := range regexp.MustCompile(`(?m)^#\t(install .*)$`).FindAllStringSubmatch(text(t, example), -1) {
+				script = append(script, strings.NewReplacer("-o etl -g etl ", "", "/etc/logrotate.d", m.dir+"/etc/logrotate.d").Replace(m.rebase(found[1])))
+			}
+			cmd := exec.Command("sh", "-c", strings.Join(append(script, m.rebase(command)), " && "))
+			cmd.Dir = m.dir + "/configs"
+			cmd.Env = append(testenv.ProgramEnviron(), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if found, err := filepath.Glob(m.dir + "/data/mail.columns/*/_SUCCESS"); len(found) != 1 && len(m.outputs(t, day, "_SUCCESS")) != 1 {
+				t.Errorf("the outputs are %v (%v)", found, err)
+			}
+		})
 	}
 }

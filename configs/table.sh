@@ -11,7 +11,8 @@ step() {
 	code=$?
 	[ -z "$messages" ] || printf '%s\n' "$messages" >>"$logs/nightly.log"
 	[ $code -eq 0 ] && return
-	printf '%s\nexit code %d\n%s\n' "$*" $code "$messages"
+	text=$(printf '%s\n' "$messages" | grep -v '^{')
+	printf '%s\nexit code %d\n%s\nAll messages are in %s.\n' "$*" $code "${text:-$messages}" "$logs/nightly.log"
 	[ $code -eq 8 ] || exit $code
 }
 
