@@ -27,6 +27,10 @@ func TestVersion(t *testing.T) {
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	rowtocol(t, dir, []string{"GOMAXPROCS=37"}, "man", ".").want(t, 0)
+	root := string(read(t, dir+"/rowtocol.1"))
+	if !strings.Contains(root, "\nrowtocol COMMAND [flags]\n") || !strings.Contains(root, "\n.SH COMMANDS\n.TP\n") {
+		t.Errorf("the page of the program is %s", root)
+	}
 	pages, escaped := 0, strings.NewReplacer("-", `\-`)
 	for _, c := range rowtocolProgram.Root().Commands() {
 		if c.Hidden || c.Name() == "help" {
@@ -38,6 +42,9 @@ func TestManual(t *testing.T) {
 			section = "7"
 		}
 		text := string(read(t, filepath.Join(dir, "rowtocol-"+c.Name()+"."+section)))
+		if listed := strings.Contains(root, "\n.TP\n\\fB"+c.Name()+"\\fP\n"+escaped.Replace(c.Short)+"\n"); listed != (section == "1") {
+			t.Errorf("the page of the program lists %s: %t", c.Name(), listed)
+		}
 		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(c.LocalFlags().FlagUsages(), -1) {
 			if !strings.Contains(text, escaped.Replace(flag)) {
 				t.Errorf("the page of %s lacks %s", c.Name(), flag)

@@ -27,6 +27,13 @@ const manText = `.TH "{{upper .Name}}" "{{.Section}}" "{{.Date}}" "rowtocol {{te
 .nf
 {{text .Text}}
 .fi
+{{- else if .Commands}}
+.SH {{.Title}}
+{{- range .Commands}}
+.TP
+\fB{{text .Name}}\fP
+{{text .Short}}
+{{- end}}
 {{- end}}{{end}}
 {{- if .SeeAlso}}
 .SH SEE ALSO
@@ -37,8 +44,11 @@ const manText = `.TH "{{upper .Name}}" "{{.Section}}" "{{.Date}}" "rowtocol {{te
 // manWidth fits terminals of 80 columns, because man indents the text.
 const manWidth = 72
 
-// part is a section of a manual page.
-type part struct{ Title, Text string }
+// part is a section of a manual page: a text or a list of commands. A part without both is left out.
+type part struct {
+	Title, Text string
+	Commands    []*cobra.Command
+}
 
 // roff escapes a text so that troff prints it unchanged.
 func roff(text string) string {
@@ -103,6 +113,16 @@ func manSection(cmd *cobra.Command) string {
 	return "1"
 }
 
+// availableCommands returns the subcommands that help lists.
+func availableCommands(cmd *cobra.Command) (all []*cobra.Command) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 func manPage(cmd *cobra.Command) []byte {
 	b := readBuild()
 	cmd.InitDefaultHelpFlag()
@@ -116,14 +136,19 @@ func manPage(cmd *cobra.Command) []byte {
 		SeeAlso                             []string
 	}{Name: manName(cmd), Section: manSection(cmd), Version: b.Version, Short: cmd.Short}
 	page.Date, _, _ = strings.Cut(b.Time, "T")
-	page.Parts = []part{{"DESCRIPTION", description}}
+	page.Parts = []part{{Title: "DESCRIPTION", Text: description}}
 	if page.Section == "1" {
+		synopsis, commands := cmd.UseLine(), availableCommands(cmd)
+		if len(commands) > 0 {
+			synopsis = cmd.CommandPath() + " COMMAND [flags]"
+		}
 		page.Parts = []part{
-			{"SYNOPSIS", cmd.UseLine()},
-			{"DESCRIPTION", description},
-			{"OPTIONS", cmd.LocalFlags().FlagUsagesWrapped(manWidth)},
-			{"COMMON OPTIONS", cmd.InheritedFlags().FlagUsagesWrapped(manWidth)},
-			{"EXAMPLES", cmd.Example},
+			{Title: "SYNOPSIS", Text: synopsis},
+			{Title: "DESCRIPTION", Text: description},
+			{Title: "COMMANDS", Commands: commands},
+			{Title: "OPTIONS", Text: cmd.LocalFlags().FlagUsagesWrapped(manWidth)},
+			{Title: "COMMON OPTIONS", Text: cmd.InheritedFlags().FlagUsagesWrapped(manWidth)},
+			{Title: "EXAMPLES", Text: cmd.Example},
 		}
 	}
 	if cmd.HasParent() {
