@@ -69,6 +69,19 @@ func TestArchive(t *testing.T) {
 	}
 }
 
+func TestIdentify(t *testing.T) {
+	r := &release{}
+	err := r.identify([]byte(`{"result": {"version": "v1.2.3-rc.1", "time": "2026-01-02T03:04:05Z"}}`))
+	if want := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC); err != nil || r.version != "1.2.3-rc.1" || !r.time.Equal(want) {
+		t.Errorf("got %s, %v, %v", r.version, r.time, err)
+	}
+	for _, text := range []string{`{"result": {"version": "devel"}}`, `{"result": {"version": "(devel)", "time": "0001-01-01T00:00:00Z"}}`} {
+		if err := r.identify([]byte(text)); err == nil || !strings.Contains(err.Error(), "root of a clone") {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+}
+
 // TestSBOM lists the modules of this test.
 func TestSBOM(t *testing.T) {
 	self, err := os.Executable()

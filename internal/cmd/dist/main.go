@@ -110,20 +110,9 @@ func (r *release) common() error {
 	if err != nil {
 		return err
 	}
-	var about struct {
-		Result struct {
-			Version  string
-			Time     time.Time
-			Modified bool
-		}
-	}
-	if err := json.Unmarshal(text, &about); err != nil {
+	if err := r.identify(text); err != nil {
 		return err
 	}
-	if about.Result.Modified {
-		fmt.Println("dist: the clone has changes that are not committed")
-	}
-	r.version, r.time = strings.TrimPrefix(about.Result.Version, "v"), about.Result.Time
 	r.tell("collects documents and licences for " + r.version)
 	if err := r.documents(); err != nil {
 		return err
@@ -137,6 +126,29 @@ func (r *release) common() error {
 		}
 	}
 	return r.pack()
+}
+
+// identify takes version and time from the output of "rowtocol version --json". It fails if the
+// program has no version.
+func (r *release) identify(text []byte) error {
+	var about struct {
+		Result struct {
+			Version  string
+			Time     time.Time
+			Modified bool
+		}
+	}
+	if err := json.Unmarshal(text, &about); err != nil {
+		return err
+	}
+	if about.Result.Time.IsZero() {
+		return errors.New("the programs have no version, because Go found no git repository: run this in the root of a clone (not of a linked work tree)")
+	}
+	if about.Result.Modified {
+		fmt.Println("dist: the clone has changes that are not committed")
+	}
+	r.version, r.time = strings.TrimPrefix(about.Result.Version, "v"), about.Result.Time
+	return nil
 }
 
 // about stages the manual pages, the completions and the licences of a program.
