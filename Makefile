@@ -255,10 +255,11 @@ mail: bin/mail/mail.avro
 bin/mail/mail.avro:
 	$(GO) run ./internal/cmd/datagen -set mail -output $@
 
-# What is given to users who do not build, in bin/dist: see internal/cmd/dist.
+# What is given to users who do not build, in bin/dist: see internal/cmd/dist. For some
+# systems only: "make dist TARGETS=linux/amd64,linux/arm64".
 dist:
 	@$(GO) build -C internal/cmd/dist -o ../../../bin/tools/ .
-	@bin/tools/dist -o bin/dist
+	@bin/tools/dist -o bin/dist $(if $(TARGETS),-targets '$(TARGETS)')
 
 # Whether the last commit gives the same files in two clones of different names.
 dist-check:

@@ -108,7 +108,8 @@ func TestSBOM(t *testing.T) {
 	}
 }
 
-// TestDocuments checks that the staged pages link only to staged files.
+// TestDocuments checks that the staged pages link only to staged files, and that the sample of the
+// tutorial is staged.
 func TestDocuments(t *testing.T) {
 	t.Chdir("../../..")
 	r := &release{stage: t.TempDir()}
@@ -122,6 +123,16 @@ func TestDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		pages = append(pages, found...)
+	}
+	tutorial, err := os.ReadFile(r.shared("docs/tutorial.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := regexp.MustCompile(`\btestdata/[a-z0-9/.-]+\.avro\b`).FindAllString(string(tutorial), -1)
+	for _, sample := range samples {
+		if _, err := os.Stat(r.shared(sample)); err != nil {
+			t.Errorf("the sample of the tutorial is missing: %v", err)
+		}
 	}
 	links, pictures := 0, 0
 	for _, page := range pages {
@@ -137,14 +148,31 @@ func TestDocuments(t *testing.T) {
 			}
 		}
 	}
-	if links < 50 || pictures == 0 {
-		t.Errorf("%d links and %d pictures", links, pictures)
+	if links < 50 || pictures == 0 || len(samples) == 0 {
+		t.Errorf("%d links, %d pictures and %d samples", links, pictures, len(samples))
+	}
+}
+
+// TestManual stages the pages of a program in the directories of their sections.
+func TestManual(t *testing.T) {
+	r := &release{stage: t.TempDir()}
+	program := filepath.Join(r.stage, "program")
+	if err := write(program, []byte("#!/bin/sh\n[ $1 = man ] && echo one >$2/a.1 && echo seven >$2/b.7\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.manual(program); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"man/man1/a.1": "one\n", "man/man7/b.7": "seven\n"} {
+		if text, err := os.ReadFile(r.shared(name)); string(text) != want || err != nil {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
 	}
 }
 
 func TestPack(t *testing.T) {
 	r := &release{stage: t.TempDir()}
-	if err := errors.Join(write(r.shared("man/a.1"), []byte("a page"), 0o600), write(r.shared("CHANGELOG.md"), []byte("changes"), 0o600), r.pack()); err != nil {
+	if err := errors.Join(write(r.shared("man/man1/a.1"), []byte("a page"), 0o600), write(r.shared("CHANGELOG.md"), []byte("changes"), 0o600), r.pack()); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"a.1.gz": "a page", "changelog.gz": "changes"} {

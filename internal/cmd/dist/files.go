@@ -15,9 +15,9 @@ import (
 	"strings"
 )
 
-// documents stages the files of the repository that users read.
+// documents stages the files of the repository that users read, and the sample of the tutorial.
 func (r *release) documents() error {
-	for _, pattern := range []string{"LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*", "docs/images/*", "configs/*", "configs/hadoop/*"} {
+	for _, pattern := range []string{"LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*", "docs/images/*", "configs/*", "configs/hadoop/*", "testdata/mail/*"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			return err

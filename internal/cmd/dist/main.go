@@ -117,9 +117,6 @@ func (r *release) common() error {
 	if err := r.documents(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(r.shared("man"), 0o755); err != nil {
-		return err
-	}
 	for _, p := range programs {
 		if err := r.about(filepath.Join(host, p.name), p.module); err != nil {
 			return err
@@ -153,7 +150,7 @@ func (r *release) identify(text []byte) error {
 
 // about stages the manual pages, the completions and the licences of a program.
 func (r *release) about(program, module string) error {
-	if _, err := command([]string{"TMPDIR=/tmp"}, program, "man", r.shared("man")); err != nil {
+	if err := r.manual(program); err != nil {
 		return err
 	}
 	name := filepath.Base(program)
@@ -169,12 +166,34 @@ func (r *release) about(program, module string) error {
 	return r.licences(program, module)
 }
 
+// manual stages the manual pages of a program in directories of their sections, as man reads them.
+func (r *release) manual(program string) error {
+	dir, err := os.MkdirTemp(r.stage, "man-")
+	if err != nil {
+		return err
+	}
+	if _, err := command([]string{"TMPDIR=/tmp"}, program, "man", dir); err != nil {
+		return err
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		section := strings.TrimPrefix(filepath.Ext(name), ".")
+		if err := r.share(name, filepath.Join("man", "man"+section, filepath.Base(name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // packed returns the directory of files that packages hold compressed.
 func (r *release) packed() string { return filepath.Join(r.stage, "packed") }
 
 // pack compresses the manual pages and the list of changes for packages.
 func (r *release) pack() error {
-	names, err := filepath.Glob(r.shared("man", "*"))
+	names, err := filepath.Glob(r.shared("man", "*", "*"))
 	if err != nil {
 		return err
 	}
