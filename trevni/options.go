@@ -108,7 +108,7 @@ func (o Options) Validate(cols []column.Column) error {
 			bad("unknown codec %q for column %q, expected one of %s", c, name, strings.Join(codecNames, ", "))
 		}
 		if cols != nil && byName[name] == nil {
-			bad("a codec is given for column %q, which does not exist", name)
+			bad("--codec %s=%s: %w", name, o.ColumnCodecs[name], missing(cols, name))
 		}
 	}
 	seen := make(map[string]bool, len(o.Meta))
@@ -123,24 +123,29 @@ func (o Options) Validate(cols []column.Column) error {
 		seen[kv.Key] = true
 	}
 	for _, name := range o.Values {
-		if c := byName[name]; cols != nil {
-			if err := indexable(c, name); err != nil {
-				errs = append(errs, err)
+		if c := byName[name]; cols != nil && c == nil {
+			bad("--values %s: %w", name, missing(cols, name))
+		} else if cols != nil {
+			if err := indexable(c); err != nil {
+				bad("--values %s: %w", name, err)
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// missing returns the error for a name that no column has.
+func missing(cols []column.Column, name string) error {
+	return column.NewNames("column", len(cols), func(i int) string { return cols[i].Name }).Missing(name)
+}
+
 // indexable returns an error if a column cannot have a values index.
-func indexable(c *column.Column, name string) error {
+func indexable(c *column.Column) error {
 	switch {
-	case c == nil:
-		return fmt.Errorf("trevni: a values index is asked for column %q, which does not exist", name)
 	case c.Array || c.Parent >= 0:
-		return fmt.Errorf("trevni: column %q cannot have a values index: it does not have exactly one value per row", name)
+		return errors.New("the column does not have exactly one value per row")
 	case c.Type == column.Null || c.Type == column.Boolean:
-		return fmt.Errorf("trevni: column %q cannot have a values index: its type is %s", name, c.Type)
+		return fmt.Errorf("a column of type %s cannot have a values index", c.Type)
 	}
 	return nil
 }

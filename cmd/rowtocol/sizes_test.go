@@ -21,3 +21,12 @@ func TestRowGroupSizeWithoutUnit(t *testing.T) {
 		convert(size).want(t, 0).lacks(t, "which makes many small files")
 	}
 }
+
+// TestMemoryWithoutUnit checks that a job file and a flag say what a small number probably means.
+func TestMemoryWithoutUnit(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/job.yaml", []byte("memory: 512\n"))
+	rowtocol(t, dir, nil, "count", "--config", "job.yaml", "in").want(t, 1, "job.yaml:1: memory: 512 is a number of bytes; did you mean 512MiB?")
+	rowtocol(t, dir, nil, "submit", "--memory", "512", "in", "out").want(t, 1, "--memory: 512 is a number of bytes; did you mean 512MiB?")
+	rowtocol(t, dir, nil, "count", "--memory", "100000", "in").want(t, 1, "--memory must be at least 16MiB")
+}

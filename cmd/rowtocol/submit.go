@@ -69,7 +69,7 @@ func newSubmitCommand(a *app) *cobra.Command {
 	flags.StringVar(&s.cancel, "cancel", "", "kill the application or job with this `ID`; the work of finished tasks stays; give no INPUT and DEST")
 	flags.StringVar(&s.attach, "attach", "", "follow the application or job with this `ID`, and publish its output; give no INPUT and DEST")
 	// These two flags of all commands apply to the tasks here.
-	flags.Var(&s.Memory, "memory", "limit for the memory of each task; its container gets 48 MiB more, plus 256 MiB for Java")
+	flags.Var((*cli.LargeSize)(&s.Memory), "memory", "limit for the memory of each task; its container gets 48 MiB more, plus 256 MiB for Java")
 	flags.IntVar(&s.options.Workers, "workers", 1, "`number` of workers of each task, and of vcores of its container; the number never changes the output")
 	return cmd
 }

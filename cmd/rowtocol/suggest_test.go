@@ -39,7 +39,7 @@ func TestSuggestions(t *testing.T) {
 		{"cat out", "ROWTOCOL_MEMROY=1GiB", "environment variable ROWTOCOL_MEMROY: rowtocol has no such flag; did you mean ROWTOCOL_MEMORY?"},
 		{"cat out", "ROWTOCOL_E2E=required", "environment variable ROWTOCOL_E2E: rowtocol has no such flag"},
 		{"convert --config key.yaml a.avro new", "", `key.yaml:2: "row-group-siz" is not a flag of rowtocol; did you mean row-group-size?`},
-		{"cat --memory 1 out", "", "--memory must be at least 16MiB (--memory 1 was given)"},
+		{"cat --memory 1MiB out", "", "--memory must be at least 16MiB (--memory 1MiB was given)"},
 		{"cat out", "ROWTOCOL_MEMORY=2MiB", "--memory must be at least 16MiB (ROWTOCOL_MEMORY is 2MiB)"},
 		{"convert --format parquet a.avro out", "ROWTOCOL_INVALID_UTF8=x", `--invalid-utf8 "x" is not one of refuse, replace (ROWTOCOL_INVALID_UTF8 is x)`},
 		{"cat --config small.yaml out", "", "--memory must be at least 16MiB (small.yaml:2: memory is 1MiB)"},

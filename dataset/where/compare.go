@@ -263,7 +263,7 @@ func (t *translator) textCompare(x *term, o operator, c *term, negated bool) (co
 		if c.node.double && t.names(c.node) {
 			return nil, t.quotedName(c)
 		}
-		near := shred.Nearest(string(s), all)
+		near := column.Nearest(string(s), all)
 		if len(near) > 0 {
 			return nil, t.refused(c.node, "%s has no symbol %s; did you mean '%s'?", t.quote(x.node), t.quote(c.node), strings.Join(near, "' or '"))
 		}

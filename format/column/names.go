@@ -36,7 +36,7 @@ func (n *Names) Find(path string) (int, error) {
 	}
 	switch names := n.simple[path]; len(names) {
 	case 0:
-		return 0, fmt.Errorf("there is no such %s; %s", n.what, n.listed(path))
+		return 0, n.Missing(path)
 	case 1:
 		return n.exact[names[0]], nil
 	default:
@@ -44,15 +44,25 @@ func (n *Names) Find(path string) (int, error) {
 	}
 }
 
-// listed returns the first names, as a hint about a path that names no column: those below the
-// path, if there are any.
-func (n *Names) listed(path string) string {
+// Missing returns the error for a path that is no full name. It suggests the columns with this simple
+// name; or lists those below the path; or suggests those with a similar name; or lists all.
+func (n *Names) Missing(path string) error {
+	return fmt.Errorf("there is no such %s; %s", n.what, n.hint(path))
+}
+
+func (n *Names) hint(path string) string {
 	const most = 10
+	if names := n.simple[path]; len(names) > 0 {
+		return didYouMean(names)
+	}
 	who, names := "below it are ", slices.DeleteFunc(slices.Clone(n.all), func(name string) bool {
 		simple := simpleName(name)
 		return !strings.HasPrefix(simple, path+".") && !strings.HasPrefix(simple, path+">")
 	})
 	if len(names) == 0 {
+		if near := Nearest(path, n.all); len(near) > 0 {
+			return didYouMean(near)
+		}
 		who, names = "the columns are ", n.all
 	}
 	if len(names) > most {
@@ -60,6 +70,8 @@ func (n *Names) listed(path string) string {
 	}
 	return who + strings.Join(names, ", ")
 }
+
+func didYouMean(names []string) string { return "did you mean " + strings.Join(names, " or ") + "?" }
 
 // FindAll calls use with the index of each column that has a value by its path. The error names
 // all paths without a column, and paths that give one column different values. what says in errors

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoSuchName checks that the error about a path without a column lists the first columns, or
-// those below the path.
+// TestNoSuchName checks that the error about a path without a column suggests similar names, or lists
+// the first columns or those below the path.
 func TestNoSuchName(t *testing.T) {
 	all := []string{"id", "m>key", "m>value", "a[]#b/int", "r#b", "r#c"}
 	names := NewNames("column", len(all), func(i int) string { return all[i] })
@@ -16,7 +16,9 @@ func TestNoSuchName(t *testing.T) {
 		names      *Names
 		path, want string
 	}{
-		{names, "ID", "there is no such column; the columns are id, m>key, m>value, a[]#b/int, r#b, r#c"},
+		{names, "ID", "there is no such column; did you mean id?"},
+		{names, "m>kye", "there is no such column; did you mean m>key?"},
+		{names, "other", "there is no such column; the columns are id, m>key, m>value, a[]#b/int, r#b, r#c"},
 		{names, "m", "there is no such column; below it are m>key, m>value"},
 		{names, "r", "there is no such column; below it are r#b, r#c"},
 		{names, "a", "there is no such column; below it are a[]#b/int"},
@@ -25,6 +27,9 @@ func TestNoSuchName(t *testing.T) {
 		if _, err := tt.names.Find(tt.path); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: got %v, want %s", tt.path, err, tt.want)
 		}
+	}
+	if err := names.Missing("a.b"); err.Error() != "there is no such column; did you mean a[]#b/int?" {
+		t.Errorf("got %v", err)
 	}
 	err := names.FindAll("--x", map[string]string{"id": "1", "ix": "2"}, func(int, string) {})
 	if err == nil || !strings.HasPrefix(err.Error(), "--x ix=2: there is no such column; ") {

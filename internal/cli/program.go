@@ -82,7 +82,7 @@ func (a *App) RootCommand() *cobra.Command {
 	flags.StringVar(&a.configFile, "config", "", "YAML job `file` with values for flags")
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON object at the end, on standard output, or on standard error if the command prints rows")
 	flags.StringVar(&a.TempDir, "temp-dir", os.TempDir(), "`directory` for temporary files")
-	flags.Var(&a.Memory, "memory", "limit for the memory of the program; give its container 48 MiB more")
+	flags.Var((*LargeSize)(&a.Memory), "memory", "limit for the memory of the program; give its container 48 MiB more")
 	flags.IntVar(&a.Workers, "workers", a.Workers, "`number` of parallel workers, by default the number of cores; the number never changes the output")
 	flags.Lookup("workers").DefValue = "0" // help and manual do not name this machine's number
 	a.addStore(flags)
