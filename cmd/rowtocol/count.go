@@ -45,6 +45,7 @@ func newCountCommand(a *app) *cobra.Command {
 }
 
 func (c *countCommand) execute(ctx context.Context, names []string) error {
+	c.EndWithReader()
 	in, err := c.openData(ctx, names)
 	if err != nil {
 		return err

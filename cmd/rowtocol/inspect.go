@@ -71,6 +71,9 @@ func (o *inspectCommand) execute(ctx context.Context, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if o.html == "" {
+		o.EndWithReader()
+	}
 	if len(args) == 1 {
 		f, err := o.openAvro(ctx, args[0])
 		if err != nil {

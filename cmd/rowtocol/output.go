@@ -43,6 +43,7 @@ func (s stdout) Write(p []byte) (int, error) {
 
 // toStdout writes rows to standard output.
 func (a *app) toStdout(ctx context.Context, write func(io.Writer) error) error {
+	a.EndWithReader()
 	return write(stdout{ctx, a.Stdout})
 }
 

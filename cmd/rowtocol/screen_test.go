@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 // TestReaderGone checks that a lost reader of the output changes neither work nor exit code.
@@ -32,4 +33,42 @@ func TestReaderGone(t *testing.T) {
 		}
 	}
 	rowtocol(t, dir, nil, "verify", "new").want(t, 0, "20000 rows")
+}
+
+// TestReaderGoneInSilence checks that a command that only prints ends after its reader is gone,
+// although it has nothing to print: its input never ends.
+func TestReaderGoneInSilence(t *testing.T) {
+	t.Parallel() // it waits
+	const patience = 30 * time.Second
+	dir := t.TempDir()
+	writePairs(t, dir, "a.avro", 0, 20_000)
+	rowtocol(t, dir, nil, "convert", "--index", "id", "a.avro", "out").want(t, 0)
+	begun := read(t, dir+"/a.avro")
+	begun = begun[:len(begun)-100]
+	for _, args := range [][]string{
+		{"cat", "--where", "id < 0", "-"}, {"head", "--where", "id < 0", "-"}, {"cat", "--to", "arrow", "--where", "id < 0", "-"},
+		{"count", "--json", "-"}, {"stats", "-"}, {"inspect", "-"}, {"lookup", "out", "-"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			reader, stdout, err := os.Pipe()
+			must(t, err)
+			stdin, writer, err := os.Pipe()
+			must(t, err)
+			defer func() { _, _ = stdin.Close(), writer.Close() }()
+			cmd := command(t, args...)
+			cmd.Stdin, cmd.Stdout = stdin, stdout
+			startCmd(t, dir, cmd)
+			_ = stdout.Close()
+			defer time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }).Stop()
+			if args[0] != "lookup" {
+				_, err = writer.Write(begun)
+				must(t, err)
+			}
+			_ = reader.Close()
+			if o := waitCmd(t, cmd); o.code != 0 || o.stderr != "" {
+				t.Errorf("exit %d\n%s", o.code, o.stderr)
+			}
+		})
+	}
 }

@@ -53,6 +53,7 @@ func newStatsCommand(a *app) *cobra.Command {
 }
 
 func (c *statsCommand) execute(ctx context.Context, names []string) error {
+	c.EndWithReader()
 	c.query.Limit = -1
 	in, err := c.openInput(ctx, names)
 	if err != nil {

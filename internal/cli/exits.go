@@ -96,8 +96,9 @@ var Exits = []Exit{
 var priority = []int{130, 1, 6, 8, 5, 9, 3, 4, 7}
 
 // Classify returns the row of the table for an error. An error that matches no row is a defect.
+// The loss of a reader is no failure.
 func Classify(err error) Exit {
-	if err == nil {
+	if err == nil || errors.Is(err, errReaderGone) {
 		return byCode(0)
 	}
 	var d *defect
