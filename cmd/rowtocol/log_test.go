@@ -308,7 +308,7 @@ func TestLogFlags(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ env, args string }{
-		{"", "convert -q -v"}, {"", "convert -q --log-level info"}, {"", "convert -v --log-level info"}, {"", "convert --log-level loud"},
+		{"", "convert -q -v"}, {"", "convert --progress-every 1ms"}, {"", "convert -q --log-level info"}, {"", "convert -v --log-level info"}, {"", "convert --log-level loud"},
 		{"", "convert --log-format xml"}, {"ROWTOCOL_LOG_LEVEL=info", "convert --config quiet.yaml -q -v"},
 	} {
 		run(c.env, c.args).want(t, 1, "--")

@@ -66,6 +66,7 @@ func NewApp(p *Program, args []string, stdout, stderr *os.File) *App {
 		Out:     bufio.NewWriterSize(screen, 64<<10), Stdout: screen,
 		Console: newConsole(p, stderr), args: args,
 		Run: newRun(), Memory: 512 << 20, Workers: runtime.GOMAXPROCS(0),
+		Logs: logFlags{every: lineEvery},
 	}
 	a.Log = a.Console.Logger(slog.LevelInfo, "auto")
 	if !a.Console.People {

@@ -19,6 +19,7 @@ import (
 type logFlags struct {
 	level, Format  string
 	Quiet, Verbose bool
+	every          time.Duration // time between the lines of progress
 }
 
 var (
@@ -30,6 +31,7 @@ func (f *logFlags) add(flags *pflag.FlagSet) {
 	f.level, f.Format = "info", "auto"
 	flags.StringVar(&f.level, "log-level", f.level, "`level` of messages: debug, info, warn or error")
 	flags.StringVar(&f.Format, "log-format", f.Format, "`format` of messages: text, json, or auto, which is short messages on a terminal, and elsewhere json with text for people at the end of a failed run")
+	flags.Var((*TimeSpan)(&f.every), "progress-every", "time between the lines of progress in the log")
 	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "print only warnings and errors, and no summary")
 	flags.BoolVarP(&f.Verbose, "verbose", "v", false, "print a message for each task and each published file, too")
 }
@@ -40,6 +42,10 @@ func (a *App) settle() (slog.Level, error) {
 	f := &a.Logs
 	if err := cmp.Or(CheckChoice("log-level", strings.ToLower(f.level), logLevels), CheckChoice("log-format", f.Format, logFormats)); err != nil {
 		return 0, err
+	}
+	//guard: refuses a log that is all progress
+	if f.every < leastEvery {
+		return 0, Usagef("--progress-every must be at least %v", leastEvery)
 	}
 	rank := func(flag string, given bool) int {
 		s, elsewhere := a.origins[flag]
@@ -97,8 +103,12 @@ func (a *App) openLog() error {
 // log.
 func (a *App) ForPeople() bool { return a.Console.People && !a.Logs.Verbose }
 
-// lineEvery is the time between the lines of progress in the log.
-const lineEvery = time.Minute
+const (
+	// lineEvery is the time between the lines of progress in the log, unless a flag sets it.
+	lineEvery = time.Minute
+	// leastEvery is the shortest such time.
+	leastEvery = 100 * time.Millisecond
+)
 
 // journal logs the start, the progress and the end of a run. It also logs that there was no
 // progress. On a terminal, the progress line and the summary replace it, except with
@@ -123,7 +133,7 @@ func (a *App) LogStart(attrs ...any) {
 		return
 	}
 	j.stopped.Go(func() {
-		tick := time.NewTicker(lineEvery)
+		tick := time.NewTicker(a.Logs.every)
 		defer tick.Stop()
 		last := progressState{at: a.Run.Began}
 		for {

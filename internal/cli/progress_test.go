@@ -72,6 +72,27 @@ func TestProgressLeft(t *testing.T) {
 	})
 }
 
+// TestProgressEvery checks that a flag sets the time between lines about progress.
+func TestProgressEvery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := t.TempDir() + "/log"
+		f, err := os.Create(name)
+		testenv.Must(t, err)
+		defer func() { _ = f.Close() }()
+		a := NewApp(&Program{Name: "rowtocol"}, nil, f, f)
+		testenv.Must(t, a.RootCommand().PersistentFlags().Set("progress-every", "2s"))
+		a.LogStart()
+		time.Sleep(7 * time.Second)
+		a.endRun(0, "done")
+		a.end(nil)
+		text, err := os.ReadFile(name)
+		testenv.Must(t, err)
+		if n := bytes.Count(text, []byte(`"progress"`)); n != 3 {
+			t.Errorf("%d lines\n%s", n, text)
+		}
+	})
+}
+
 // TestProgressLines checks that without a terminal a line about progress comes every minute.
 func TestProgressLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

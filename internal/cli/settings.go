@@ -20,7 +20,7 @@ codec column columns compression copies count dest detach dry-run encoding exclu
 format holder html incremental index input invalid-utf8 job-name json json-unions keep-replaced
 key keytab limit lineage log-format log-level many-files max-input-block max-lost-rows
 max-runtime memory meta metrics-file min-age moved offset older-than on-damage output
-output-codec overwrite page-version partial partitioned plan prefix principal property
+output-codec overwrite page-version partial partitioned plan prefix principal progress-every property
 push-gateway queue quiet range recursive replication reprocess require-complete
 require-marker restart row-group-size schema share shredded since sort sorted-by stats
 store-retry strict task temp-dir times timestamp to unions until values verbose where

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from importlib.metadata import version as _version
 
+from ._commands import commit, convert, plan, status, submit, task, verify
 from ._dataset import Dataset, open
 from ._errors import (
     BusyError,
@@ -25,12 +26,15 @@ from ._errors import (
     StorageError,
     UsageError,
 )
+from ._results import CommitResult, ConvertResult, PlanResult, Result, StatusResult, SubmitResult, TaskResult, VerifyResult
 from ._run import Progress
 
 __version__ = _version("rowtocol")
 
 __all__ = [
     "BusyError",
+    "CommitResult",
+    "ConvertResult",
     "Dataset",
     "DestinationError",
     "DifferenceError",
@@ -38,10 +42,23 @@ __all__ = [
     "InternalError",
     "Interrupted",
     "LossWarning",
+    "PlanResult",
     "Progress",
     "RefusedError",
+    "Result",
     "RowtocolError",
+    "StatusResult",
     "StorageError",
+    "SubmitResult",
+    "TaskResult",
     "UsageError",
+    "VerifyResult",
+    "commit",
+    "convert",
     "open",
+    "plan",
+    "status",
+    "submit",
+    "task",
+    "verify",
 ]

@@ -143,7 +143,8 @@ class Dataset:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rows as a stream of Arrow's C interface, for DuckDB, Polars, pandas and pyarrow."""
-        return self.to_batches().__arrow_c_stream__(requested_schema)
+        reader: Any = self.to_batches()
+        return reader.__arrow_c_stream__(requested_schema)
 
     def _ask(self, command: str, arguments: Iterable[str]) -> dict[str, Any]:
         ending = call([command, *arguments, *self.options, "--", *self.paths])

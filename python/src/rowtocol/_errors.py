@@ -82,7 +82,7 @@ class DestinationError(RowtocolError):
     """Exit code 9: the destination holds something else."""
 
 
-class Interrupted(RowtocolError):
+class Interrupted(RowtocolError):  # noqa: N818
     """The program was ended by a signal. The code is 128 plus the number of the signal."""
 
     retryable = True

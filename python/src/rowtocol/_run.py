@@ -6,6 +6,7 @@ callback, and ends it. All other modules call the program through a Run.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -109,7 +110,8 @@ class Run:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        assert self._process.stdout is not None and self._process.stderr is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
         self.stdout: IO[bytes] = self._process.stdout
         self._progress = progress
         self._document: dict[str, Any] = {}
@@ -191,10 +193,8 @@ def _widen(pipe: IO[bytes]) -> None:
     if sys.platform == "linux":
         import fcntl
 
-        try:
+        with contextlib.suppress(OSError):  # the user has too many pipes
             fcntl.fcntl(pipe.fileno(), _SET_PIPE_SIZE, _PIPE_BYTES)
-        except OSError:  # the user has too many pipes
-            pass
 
 
 def call(

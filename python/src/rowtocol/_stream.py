@@ -61,8 +61,8 @@ def open_stream(run: Run, columns: Sequence[str] | None = None) -> pyarrow.Recor
     except BaseException:
         run.close()
         raise
-    batches = _batches(run, tail, source, schema.names)
-    return pa.RecordBatchReader.from_batches(schema, batches)
+    reader: pyarrow.RecordBatchReader = pa.RecordBatchReader.from_batches(schema, _batches(run, tail, source, schema.names))
+    return reader
 
 
 def _batches(run: Run, tail: _Tail, source: Any, names: list[str]) -> Iterator[pyarrow.RecordBatch]:
