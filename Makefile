@@ -77,7 +77,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test test-all commands unit race matrices modules gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-read bench-peers bench-hfile memory mail dist dist-check lint clean
+.PHONY: wheel build sample test test-all commands unit race matrices modules gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-read bench-peers bench-hfile memory mail dist dist-check lint clean
 
 build: bin/rowtocol
 
@@ -260,6 +260,11 @@ bin/mail/mail.avro:
 dist:
 	@$(GO) build -C internal/cmd/dist -o ../../../bin/tools/ .
 	@bin/tools/dist -o bin/dist $(if $(TARGETS),-targets '$(TARGETS)')
+
+# The Python package for this machine, with the program in it, in bin/dist.
+wheel:
+	@$(GO) build -C internal/cmd/dist -o ../../../bin/tools/ .
+	@bin/tools/dist -o bin/dist -wheel
 
 # Whether the last commit gives the same files in two clones of different names.
 dist-check:

@@ -72,11 +72,11 @@ func TestArchive(t *testing.T) {
 func TestIdentify(t *testing.T) {
 	r := &release{}
 	err := r.identify([]byte(`{"result": {"version": "v1.2.3-rc.1", "time": "2026-01-02T03:04:05Z"}}`))
-	if want := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC); err != nil || r.version != "1.2.3-rc.1" || !r.time.Equal(want) {
+	if want := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC); err != nil || r.checkVersion() != nil || r.version != "1.2.3-rc.1" || !r.time.Equal(want) {
 		t.Errorf("got %s, %v, %v", r.version, r.time, err)
 	}
 	for _, text := range []string{`{"result": {"version": "devel"}}`, `{"result": {"version": "(devel)", "time": "0001-01-01T00:00:00Z"}}`} {
-		if err := r.identify([]byte(text)); err == nil || !strings.Contains(err.Error(), "root of a clone") {
+		if err := errors.Join(r.identify([]byte(text)), r.checkVersion()); err == nil || !strings.Contains(err.Error(), "root of a clone") {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
@@ -208,6 +208,20 @@ func TestLicences(t *testing.T) {
 	for _, name := range names {
 		if text, err := os.ReadFile(r.shared("licenses/example.com/m", name)); err != nil || string(text) != "free" {
 			t.Errorf("got %q, %v", text, err)
+		}
+	}
+}
+
+func TestPythonVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"1.2.3": "1.2.3", "1.2.3-rc.1": "1.2.3rc1", "1.2.3+dirty": "1.2.3+dirty", "1.2.3-beta2": "1.2.3b2",
+		"0.0.0-20260102030405-0123456789ab":         "0.0.0.dev20260102030405+g0123456789ab",
+		"1.2.4-0.20260102030405-0123456789ab+dirty": "1.2.4.dev20260102030405+g0123456789ab.dirty",
+		"0123456789abcdef0123456789abcdef01234567":  "0.0.0.dev0+g0123456789ab",
+		"devel": "0.0.0.dev0", "1.2.3-strange.1": "0.0.0.dev0",
+	} {
+		if got := pythonVersion(version); got != want {
+			t.Errorf("%s: got %s, want %s", version, got, want)
 		}
 	}
 }

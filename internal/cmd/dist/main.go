@@ -1,9 +1,9 @@
 // Command dist makes the files of a release: archives for each system, Debian and RPM
-// packages, root file systems for containers, a software bill of materials for each
-// program, and checksums. The same commit and the same Go give the same bytes: the
+// packages, root file systems for containers, Python wheels, a software bill of materials
+// for each program, and checksums. The same commit and the same Go give the same bytes: the
 // files do not depend on where, when or by whom they were made.
 //
-// Usage, in the root of a clone: dist [-o DIR] [-targets linux/amd64,...]
+// Usage, in the root of a clone: dist [-o DIR] [-wheel | -targets linux/amd64,...]
 package main
 
 import (
@@ -27,9 +27,14 @@ const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
 func main() {
 	out := flag.String("o", "bin/dist", "`directory` of the release; its content is removed first")
 	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
+	wheel := flag.Bool("wheel", false, "make only the wheel of this machine, and keep the other files of the directory")
 	flag.Parse()
 	syscall.Umask(0o022) // modes do not depend on the user
-	if err := run(*out, strings.Split(*targets, ",")); err != nil {
+	do := func() error { return run(*out, strings.Split(*targets, ",")) }
+	if *wheel {
+		do = func() error { return onlyWheel(*out) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
 		os.Exit(1)
 	}
@@ -49,8 +54,9 @@ func (r *release) tell(what string) {
 	fmt.Printf("dist: %4.0f s: %s\n", time.Since(r.began).Seconds(), what)
 }
 
-func run(out string, targets []string) (err error) {
-	if err := errors.Join(os.RemoveAll(out), os.MkdirAll(out, 0o755)); err != nil {
+// staged makes files of a release in a directory.
+func staged(out string, do func(*release) error) (err error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
 	stage, err := os.MkdirTemp("", "rowtocol-dist-")
@@ -58,20 +64,28 @@ func run(out string, targets []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
-	r := &release{out: out, stage: stage, began: time.Now()}
-	if err := r.common(); err != nil {
+	return do(&release{out: out, stage: stage, began: time.Now()})
+}
+
+func run(out string, targets []string) error {
+	if err := os.RemoveAll(out); err != nil {
 		return err
 	}
-	for _, t := range targets {
-		system, arch, ok := strings.Cut(t, "/")
-		if !ok {
-			return fmt.Errorf("%q is not a target, such as linux/amd64", t)
+	return staged(out, func(r *release) error {
+		if err := r.common(); err != nil {
+			return err
 		}
-		if err := r.target(system, arch); err != nil {
-			return fmt.Errorf("%s: %w", t, err)
+		for _, t := range targets {
+			system, arch, ok := strings.Cut(t, "/")
+			if !ok {
+				return fmt.Errorf("%q is not a target, such as linux/amd64", t)
+			}
+			if err := r.target(system, arch); err != nil {
+				return fmt.Errorf("%s: %w", t, err)
+			}
 		}
-	}
-	return r.checksums()
+		return r.checksums()
+	})
 }
 
 // programs are the programs of a release, with the directories of their modules.
@@ -97,20 +111,30 @@ func build(dir, system, arch string) error {
 	return nil
 }
 
-// common stages the files of all archives: documentation, examples, and output of the
-// program for this machine.
-func (r *release) common() error {
+// host builds the programs for this machine, and learns the version of the release. It returns
+// the path of rowtocol.
+func (r *release) host() (program string, err error) {
 	host := filepath.Join(r.stage, "host")
 	r.tell("builds the programs for this machine")
 	if err := build(host, runtime.GOOS, runtime.GOARCH); err != nil {
-		return err
+		return "", err
 	}
-	program := filepath.Join(host, "rowtocol")
+	program = filepath.Join(host, "rowtocol")
 	text, err := command(nil, program, "version", "--json")
+	if err != nil {
+		return "", err
+	}
+	return program, r.identify(text)
+}
+
+// common stages the files of all archives: documentation, examples, and output of the
+// program for this machine.
+func (r *release) common() error {
+	program, err := r.host()
 	if err != nil {
 		return err
 	}
-	if err := r.identify(text); err != nil {
+	if err := r.checkVersion(); err != nil {
 		return err
 	}
 	r.tell("collects documents and licences for " + r.version)
@@ -118,15 +142,14 @@ func (r *release) common() error {
 		return err
 	}
 	for _, p := range programs {
-		if err := r.about(filepath.Join(host, p.name), p.module); err != nil {
+		if err := r.about(filepath.Join(filepath.Dir(program), p.name), p.module); err != nil {
 			return err
 		}
 	}
 	return r.pack()
 }
 
-// identify takes version and time from the output of "rowtocol version --json". It fails if the
-// program has no version.
+// identify takes version and time from the output of "rowtocol version --json".
 func (r *release) identify(text []byte) error {
 	var about struct {
 		Result struct {
@@ -138,13 +161,19 @@ func (r *release) identify(text []byte) error {
 	if err := json.Unmarshal(text, &about); err != nil {
 		return err
 	}
-	if about.Result.Time.IsZero() {
-		return errors.New("the programs have no version, because Go found no git repository: run this in the root of a clone (not of a linked work tree)")
-	}
 	if about.Result.Modified {
 		fmt.Println("dist: the clone has changes that are not committed")
 	}
 	r.version, r.time = strings.TrimPrefix(about.Result.Version, "v"), about.Result.Time
+	return nil
+}
+
+// checkVersion fails if the programs have no version, which packages need. A wheel for this machine
+// does not.
+func (r *release) checkVersion() error {
+	if r.time.IsZero() {
+		return errors.New("the programs have no version, because Go found no git repository: run this in the root of a clone (not of a linked work tree)")
+	}
 	return nil
 }
 
@@ -232,8 +261,11 @@ func (r *release) target(system, arch string) error {
 		files = append(files, source{program, top + "/" + p.name})
 	}
 	name := filepath.Join(r.out, "rowtocol"+suffix)
-	r.tell("writes the archives and packages for " + system + "/" + arch)
+	r.tell("writes the archives, packages and wheel for " + system + "/" + arch)
 	if err := r.archive(name+".tar.gz", files); err != nil {
+		return err
+	}
+	if err := r.wheel(filepath.Join(dir, "rowtocol"), system, arch); err != nil {
 		return err
 	}
 	if system != "linux" {
