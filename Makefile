@@ -51,8 +51,8 @@ SEQUENTIAL = $(filter-out ./cmd/rowtocol ./internal/cmd/% $(CONCURRENT) $(FEW_IN
 # that belong to no area.
 E2E        = e2e-cluster e2e-others e2e-CFile
 # Those of "make test-all" have clusters of their own, fail calls, kill the program, or have
-# Kudu read many columns, or Spark, or tables of Iceberg.
-MORE_AREAS = Kerberos HungCalls Faults Failover HungNodes Killed FullDataNodes Kinds Kudu ParquetSpark Iceberg
+# Kudu read many columns, or Spark, or tables of Iceberg, or read in Python.
+MORE_AREAS = Kerberos HungCalls Faults Failover HungNodes Killed FullDataNodes Kinds Kudu ParquetSpark Iceberg Python
 MORE_E2E   = $(MORE_AREAS:%=e2e-%)
 # Areas that run in soak only, or by name: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN
@@ -118,7 +118,8 @@ test:
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) commands race unit)
 
 # What "make test" leaves out: clusters that are secure, hang or fail, calls that fail,
-# kills, Kudu over many columns, tables of Iceberg, MATRICES, other modules, fuzzing beyond the seeds, and the gate.
+# kills, Kudu over many columns, tables of Iceberg, the Python package, MATRICES, other modules, fuzzing
+# beyond the seeds, and the gate.
 test-all:
 	@echo 'make test-all takes about 7 minutes on two cores, besides what "make test" takes.'
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'

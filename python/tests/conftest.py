@@ -59,6 +59,15 @@ def programs_of(pid: int) -> list[int]:
     return [int(line) for line in found.stdout.split()]
 
 
+def runs(pid: int) -> bool:
+    """Report whether a process has not ended, though its new parent may not have noticed its end."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
 def wait_until(done: Callable[[], bool], seconds: float) -> bool:
     end = time.monotonic() + seconds
     while not done():

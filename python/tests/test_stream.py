@@ -14,7 +14,7 @@ import duckdb
 import polars
 import pyarrow as pa
 import pytest
-from conftest import ROWS, SLOW, programs_of, wait_until
+from conftest import ROWS, SLOW, programs_of, runs, wait_until
 
 import rowtocol
 
@@ -112,8 +112,8 @@ def test_killed_reader_leaves_no_program(big_path: Path) -> None:
     time.sleep(0.5)
     python.kill()
     python.communicate()
-    assert Path(f"/proc/{program}").exists()
-    assert wait_until(lambda: not Path(f"/proc/{program}").exists(), 4)
+    assert runs(program)
+    assert wait_until(lambda: not runs(program), 4)
 
 
 def test_interrupt(big_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_interrupt(big_path: Path) -> None:
     python.send_signal(signal.SIGINT)
     _, text = python.communicate(timeout=5)
     assert "KeyboardInterrupt" in text
-    assert not Path(f"/proc/{program}").exists()
+    assert not runs(program)
 
 
 def test_slow_condition_is_slow(big_path: Path) -> None:
