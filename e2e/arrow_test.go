@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -171,17 +170,6 @@ func (p page) blocks(language string) (text string) {
 	return text
 }
 
-// section returns the section with a heading.
-func (p page) section(t *testing.T, heading string) page {
-	t.Helper()
-	_, after, found := strings.Cut(string(p), "\n## "+heading+"\n")
-	if !found {
-		t.Fatalf("there is no section %s", heading)
-	}
-	text, _, _ := strings.Cut(after, "\n## ")
-	return page(text)
-}
-
 // notebook runs a notebook in a directory, and returns what it prints. The notebook finds the
 // program by its name.
 func notebook(t *testing.T, dir, text string) string {
@@ -189,25 +177,4 @@ func notebook(t *testing.T, dir, text string) string {
 	text = fmt.Sprintf("import os\nos.chdir(%q)\n%s", dir, text)
 	must(t, errors.Join(os.WriteFile(dir+"/notebook.py", []byte(text), 0o600), os.Symlink(program, dir+"/rowtocol")))
 	return pythonWith(t, []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "PYTHONIOENCODING=utf-8"}, dir+"/notebook.py")
-}
-
-// TestAnalyticsExamples runs the Python examples of a page, and again with a column that does not
-// exist: the error must have the reason.
-func TestAnalyticsExamples(t *testing.T) {
-	dir := t.TempDir()
-	run(t, "convert", "../testdata/mail", dir+"/mail.columns").want(t, 0)
-	page := readPage(t, "analytics.md")
-	pandas, duck := page.section(t, "pandas").blocks("python"), page.section(t, "DuckDB")
-	query := regexp.MustCompile("`(duckdb\\.sql\\(.*\\))`").FindStringSubmatch(string(duck))
-	wrong := strings.Replace(pandas, "from,size", "from,sise", 1)
-	if query == nil || wrong == pandas {
-		t.Fatal("the page has no query of DuckDB, or other columns for pandas")
-	}
-	printed := notebook(t, dir, page.section(t, "From Python").blocks("python")+pandas+page.section(t, "Polars").blocks("python")+
-		"import duckdb\nprint(len(frame), len("+query[1]+".fetchall()) > 1)\ntry:\n    exec("+strconv.Quote(wrong)+")\nexcept RuntimeError as e:\n    print(e)\n")
-	for _, want := range []string{"600 True\n", "sise", "\nrowtocol cat ended with exit code 1 (usage): ", "  what to do: "} {
-		if !strings.Contains(printed, want) {
-			t.Errorf("want %q in\n%s", want, printed)
-		}
-	}
 }
