@@ -9,8 +9,6 @@ The package runs the program rowtocol, which it brings along. docs/python.md has
 
 from __future__ import annotations
 
-from importlib.metadata import version as _version
-
 from ._commands import commit, convert, plan, status, submit, task, verify
 from ._dataset import Dataset, open
 from ._errors import (
@@ -29,7 +27,16 @@ from ._errors import (
 from ._results import CommitResult, ConvertResult, PlanResult, Result, StatusResult, SubmitResult, TaskResult, VerifyResult
 from ._run import Progress
 
-__version__ = _version("rowtocol")
+__version__: str  # made when it is asked for
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version  # takes longer than all else
+
+        return version("rowtocol")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "BusyError",

@@ -7,7 +7,6 @@ import datetime
 import decimal
 import json
 import os
-import tempfile
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -124,6 +123,8 @@ class Dataset:
         an index on several fields is a tuple. by names the fields of the index; it is needed if
         there are several indexes. A key without rows adds nothing.
         """
+        import tempfile  # takes long, and only this needs it
+
         import_pyarrow()
         chosen = ["--by", by] if by is not None else []
         with tempfile.TemporaryFile() as lines:
