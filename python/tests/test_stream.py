@@ -121,6 +121,7 @@ def test_interrupt(big_path: Path) -> None:
     assert wait_until(lambda: bool(programs_of(python.pid)), 20)
     (program,) = programs_of(python.pid)
     time.sleep(0.5)
+    assert os.getpgid(program) == program  # Ctrl-C does not reach it by itself
     python.send_signal(signal.SIGINT)
     _, text = python.communicate(timeout=5)
     assert "KeyboardInterrupt" in text
