@@ -3,6 +3,7 @@ package reducer
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -42,6 +43,9 @@ func TestDisks(t *testing.T) {
 			_, err := Write(t.Context(), store.Local(), named(filepath.Join(dir, "f")), out, sp)
 			if store.Classify(err) != tt.want {
 				t.Errorf("class %v of %v, want %v", store.Classify(err), err, tt.want)
+			}
+			if strings.Count(err.Error(), dir) != 1 {
+				t.Errorf("%v names the file more or less than once", err)
 			}
 			if left, _ := os.ReadDir(dir); len(left) != 0 {
 				t.Errorf("left %v", left)

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"sync"
 
 	"github.com/rowtocol/rowtocol/format"
@@ -96,8 +98,12 @@ func write(ctx context.Context, u *upload) (Written, error) {
 	if err == nil {
 		err = u.sourceErr
 	}
+	// Errors of local files name the path.
+	if named := (*fs.PathError)(nil); err != nil && !(errors.As(err, &named) && named.Path == u.path) {
+		err = fmt.Errorf("write %s: %w", u.path, err)
+	}
 	if err != nil {
-		return Written{}, fmt.Errorf("write %s: %w", u.path, err)
+		return Written{}, err
 	}
 	return Written{Path: u.path, Size: u.size, CRC32C: u.crc}, nil
 }

@@ -24,7 +24,7 @@ func CheckFree(dir string, need int64) error {
 	free := st.Bavail * uint64(st.Bsize)
 	//guard: keeps some of the disk free
 	if free < uint64(need) {
-		return fmt.Errorf("spill: %s has %d bytes free, %d are needed: %w", dir, free, need, unix.ENOSPC)
+		return full(dir, fmt.Sprintf("has %.2f MiB free, and %.2f MiB are needed", float64(free)/(1<<20), float64(need)/(1<<20)))
 	}
 	return nil
 }
@@ -37,9 +37,13 @@ func checkInodes(dir string, need int) error {
 		return err
 	}
 	if st.Files > 0 && st.Ffree < uint64(need) {
-		return fmt.Errorf("spill: %s has room for %d files, %d are needed: %w", dir, st.Ffree, need, unix.ENOSPC)
+		return full(dir, fmt.Sprintf("has room for %d files, and %d are needed", st.Ffree, need))
 	}
 	return nil
+}
+
+func full(dir, why string) error {
+	return fmt.Errorf("temporary directory %s %s: %w; free space, or name another directory with --temp-dir", dir, why, unix.ENOSPC)
 }
 
 func statfs(dir string) (st unix.Statfs_t, err error) {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -204,9 +205,12 @@ func TestReserve(t *testing.T) {
 		failures["inodes"] = made(tooMuch, Options{})
 	}
 	for what, err := range failures {
-		if !errors.Is(err, unix.ENOSPC) {
+		if !errors.Is(err, unix.ENOSPC) || strings.Count(err.Error(), f.Dir()) != 1 || !strings.Contains(err.Error(), "--temp-dir") {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+	if err := CheckFree(f.Dir(), tooMuch); !strings.Contains(fmt.Sprint(err), " MiB free, and 1099511627776.00 MiB are needed: ") {
+		t.Errorf("got %v", err)
 	}
 	if err := CheckFree(f.Dir(), 1); err != nil {
 		t.Error(err)

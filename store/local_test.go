@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -134,6 +135,9 @@ func TestCreateReservesSpace(t *testing.T) {
 	}
 	if c := Classify(err); c != Retryable && !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("a petabyte: %v, class %v", err, c)
+	}
+	if errors.Is(err, syscall.ENOSPC) && !regexp.MustCompile(`^reserve \S+: [0-9.]+ MiB are free, and 1073741824.00 MiB are needed: `).MatchString(err.Error()) {
+		t.Errorf("got %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("left %v", entries)

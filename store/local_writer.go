@@ -39,11 +39,18 @@ func (l local) Create(ctx context.Context, path string, o CreateOptions) (Writer
 // reserve allocates the disk space of a file at once, so that a full disk fails before
 // hours of writing. File systems that cannot allocate fail while writing.
 func reserve(f file, size int64) error {
-	switch err := allocate(int(f.Fd()), size); err {
+	var disk unix.Statfs_t
+	unknown := unix.Fstatfs(int(f.Fd()), &disk) // before: a failed reservation may take what is free
+	err := allocate(int(f.Fd()), size)
+	switch err {
 	case unix.ENOSPC, unix.EDQUOT, unix.EFBIG, unix.EIO:
-		return &fs.PathError{Op: "reserve", Path: f.Name(), Err: err}
+	default:
+		return nil
 	}
-	return nil
+	if err == unix.ENOSPC && unknown == nil {
+		err = fmt.Errorf("%.2f MiB are free, and %.2f MiB are needed: %w", float64(disk.Bavail*uint64(disk.Bsize))/(1<<20), float64(size)/(1<<20), err)
+	}
+	return &fs.PathError{Op: "reserve", Path: f.Name(), Err: err}
 }
 
 // writeBehind is the number of written bytes after which the kernel is told to write them to disk.
