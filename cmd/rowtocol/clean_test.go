@@ -48,7 +48,7 @@ func TestClean(t *testing.T) {
 	var c cleaned
 	rowtocol(t, dir, nil, "clean", "--json", "--dry-run", "out").want(t, 0).object(t, &c)
 	wantUnchanged(t, dir, before)
-	if kindsOf(c.Removed) != "tasks of a plan, tasks of a plan, file of no output, what a former holder had" || !c.DryRun || c.Bytes == 0 {
+	if kindsOf(c.Removed) != "tasks of a plan, tasks of a plan, file of no output, left by an earlier run" || !c.DryRun || c.Bytes == 0 {
 		t.Fatalf("%+v", c)
 	}
 	if old, young := c.Removed[0].From, c.Removed[1].From; !old.Before(time.Now()) || young.Before(time.Now().Add(6*24*time.Hour)) || !c.Removed[2].From.IsZero() {
@@ -61,7 +61,7 @@ func TestClean(t *testing.T) {
 		t.Error(o.stderr)
 	}
 	rowtocol(t, dir, nil, "clean", "--json", "out").want(t, 0).object(t, &c)
-	if kindsOf(c.Removed) != "tasks of a plan, file of no output, what a former holder had" || kindsOf(c.Kept) != "tasks of a plan" || c.Removed[0].Name != would.Name || c.Removed[0].Bytes != would.Bytes {
+	if kindsOf(c.Removed) != "tasks of a plan, file of no output, left by an earlier run" || kindsOf(c.Kept) != "tasks of a plan" || c.Removed[0].Name != would.Name || c.Removed[0].Bytes != would.Bytes {
 		t.Errorf("%+v, want %+v as in the dry run", c, would)
 	}
 	rowtocol(t, dir, nil, "clean", "out").want(t, 0, "nothing removed", "kept for now")

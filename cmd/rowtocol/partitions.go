@@ -168,21 +168,22 @@ func (c *convertCommand) tellPartition(ctx context.Context, r *partitioned, p pa
 	r.worst.add(p.Partition, err)
 	e := cli.Classify(err)
 	p.Exit, p.Status, p.Error = e.Code, e.Name(), cli.Describe(err)
-	level, what := slog.LevelInfo, "partition: "+p.Action
+	level, what := slog.LevelInfo, "partition converted"
 	args := []any{"partition", p.Partition}
 	switch {
 	case err != nil && !errors.Is(err, failure.Losses):
 		level, what, p.Action = slog.LevelError, "partition failed", ""
 		r.Failed++
 	case p.Action == job.Unchanged:
+		what = "partition unchanged"
 		if err == nil {
 			p.Status = p.Action
 		}
 	case runsOn:
-		p.Status = p.Action
+		what, p.Status = "partition detached", p.Action
 	default:
 		r.Converted++
-		args = append(args, "inputs", p.Inputs, "rows", p.Rows, "bytes", p.Bytes)
+		args = append(args, "as", p.Action, "inputs", p.Inputs, "rows", p.Rows, "bytes", p.Bytes)
 	}
 	if err != nil {
 		level = max(level, slog.LevelWarn)

@@ -86,7 +86,7 @@ const (
 	planWork          = "tasks of a plan"
 	replacedIncrement = "increment of an output that was replaced"
 	strayFile         = "file of no output"
-	formerHolder      = "what a former holder had"
+	formerHolder      = "left by an earlier run"
 	trash             = "remains of a removal"
 	deadWork          = "tasks of a plan that was published, or is outdated"
 	keptOutput        = "replaced output, whose files stay for readers"
