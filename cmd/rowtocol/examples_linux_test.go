@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,7 +30,24 @@ func TestExamples(t *testing.T) {
 					e.try(t, dir)
 				}
 			}
+			if page == "tutorial.md" {
+				wantIgnored(t, dir+"/clone")
+			}
 		})
+	}
+}
+
+// wantIgnored checks that git ignores what the tutorial leaves in the clone.
+func wantIgnored(t *testing.T, clone string) {
+	t.Helper()
+	ignored := strings.Fields(string(read(t, "../../.gitignore")) + " Makefile testdata tools")
+	entries, err := os.ReadDir(clone)
+	must(t, err)
+	for _, e := range entries {
+		name := e.Name()
+		if !slices.ContainsFunc([]string{name, name + "/", "/" + name, "/" + name + "/"}, func(line string) bool { return slices.Contains(ignored, line) }) {
+			t.Errorf("the tutorial leaves %s, which git does not ignore", name)
+		}
 	}
 }
 
