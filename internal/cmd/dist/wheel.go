@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,8 +41,13 @@ func (r *release) wheel(program, system, arch string) error {
 	if err != nil {
 		return err
 	}
+	// The archives have the licences of all programs.
+	alone := &release{stage: filepath.Join(r.stage, "wheel", system, arch)}
+	if err := errors.Join(alone.licences(program, "."), alone.share("LICENSE", "licenses/LICENSE")); err != nil {
+		return err
+	}
 	env := []string{
-		"ROWTOCOL_WHEEL_PROGRAM=" + program, "ROWTOCOL_WHEEL_LICENSES=" + r.shared("licenses"),
+		"ROWTOCOL_WHEEL_PROGRAM=" + program, "ROWTOCOL_WHEEL_LICENSES=" + alone.shared("licenses"),
 		"ROWTOCOL_WHEEL_VERSION=" + pythonVersion(r.version), "ROWTOCOL_WHEEL_PLATFORM=" + platform,
 		"SOURCE_DATE_EPOCH=" + fmt.Sprint(max(r.time.Unix(), zipEpoch)), "PYTHONDONTWRITEBYTECODE=1",
 	}
@@ -54,9 +60,6 @@ func onlyWheel(out string) error {
 	return staged(out, func(r *release) error {
 		program, err := r.host()
 		if err != nil {
-			return err
-		}
-		if err := r.licences(program, "."); err != nil {
 			return err
 		}
 		return r.wheel(program, runtime.GOOS, runtime.GOARCH)

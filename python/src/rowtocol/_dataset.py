@@ -105,6 +105,7 @@ class Dataset:
         The columns have Arrow's types, so that integers with nulls stay integers. Other options
         go to pyarrow.Table.to_pandas: types_mapper=None gives NumPy's types.
         """
+        import_pyarrow()
         import pandas
 
         options.setdefault("types_mapper", pandas.ArrowDtype)

@@ -20,7 +20,7 @@ def import_pyarrow() -> Any:
     try:
         import pyarrow.ipc
     except ImportError as e:
-        raise ImportError("this needs pyarrow: pip install 'rowtocol[arrow]'") from e
+        raise ImportError("this needs pyarrow: pip install pyarrow") from e
     return pyarrow
 
 
