@@ -471,13 +471,21 @@ class VerifyOptions(OpenOptions, total=False):
     """The flags of rowtocol verify.
 
     against: compare with this INPUT, row by row: a file, directory or pattern; repeatable
+    job_name: name of the scheduled job in metrics and lineage, for a DEST that changes from run to run (default
+        DEST)
     max_input_block: limit for a decompressed block of an input
+    metrics_file: write the figures of the run to this file, *.prom, or to a file named after the job in this
+        directory; node-exporter's textfile collector reads it for Prometheus
+    push_gateway: send the figures of the run to the Prometheus push gateway at this address, http://HOST:PORT
     require_complete: also end with exit code 6 if a row was not compared, or if the output lacks or changed anything that
         is in the inputs of --against
     """
 
     against: str | Sequence[str]
+    job_name: str
     max_input_block: str | int
+    metrics_file: str | os.PathLike[str]
+    push_gateway: str
     require_complete: bool
 
 

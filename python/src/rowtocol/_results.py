@@ -203,6 +203,7 @@ class StatusResult(Result):
     left_alone: list[dict[str, Any]] = field(default_factory=list)
     lock: dict[str, Any] | None = None
     output: dict[str, Any] | None = None
+    outputs_below: list[str] = field(default_factory=list)
     partitions: list[dict[str, Any]] = field(default_factory=list)
     request: dict[str, Any] | None = None
     totals: dict[str, Any] = field(default_factory=dict)
