@@ -65,7 +65,7 @@ func (s *LargeSize) Set(text string) error {
 		return err
 	}
 	if bare := strings.TrimSpace(text); strings.Trim(bare, "0123456789") == "" && *s > 0 && *s < leastBare {
-		return fmt.Errorf("%s is a number of bytes; did you mean %sMiB? Write %sB for so few bytes", bare, bare, bare)
+		return fmt.Errorf("%s is a number of bytes; did you mean %sMiB?", bare, bare)
 	}
 	return nil
 }
