@@ -171,7 +171,7 @@ def test_places(mail: rowtocol.Dataset, tmp_path: Path, monkeypatch: pytest.Monk
     assert tree.schema.field("dt").type == pa.date32()
     assert tree.count("dt = '2026-01-02'") == once
     assert rowtocol.open(str(tmp_path / "tree" / "dt=*")).count() == 2 * once
-    assert rowtocol.open([tmp_path / "tree", MAIL / "archive-1.avro"][1:]).count() == once
+    assert rowtocol.open([MAIL / "archive-1.avro", MAIL / "archive-2.avro"]).count() == mail.count() > once
     monkeypatch.chdir(tmp_path)
     rowtocol.convert(MAIL / "archive-1.avro", "-odd")
     assert rowtocol.open("-odd").count() == once

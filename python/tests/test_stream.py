@@ -130,10 +130,8 @@ def test_interrupt(big_path: Path) -> None:
 
 def test_slow_condition_is_slow(big_path: Path) -> None:
     """Else the tests above show nothing."""
-    began = time.monotonic()
     python = start(f"import rowtocol\nrowtocol.open({str(big_path)!r}, workers=1).count({SLOW!r})")
     with pytest.raises(subprocess.TimeoutExpired):
         python.wait(6)
     python.kill()
     python.communicate()
-    assert time.monotonic() - began > 5

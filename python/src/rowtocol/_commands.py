@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _options
 from ._errors import LossWarning
-from ._flags import arguments_of
+from ._flags import Path, Paths, arguments_of, paths_of
 from ._results import CommitResult, ConvertResult, PlanResult, Result, StatusResult, SubmitResult, TaskResult, VerifyResult
 from ._run import Ending, Progress, call
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 R = TypeVar("R", bound=Result)
-Path = str | os.PathLike[str]
-Paths = Path | Iterable[Path]
 #: A function that is called about once a second, in a thread of its own; or True for a bar of tqdm.
 OnProgress = Callable[[Progress], None] | bool | None
 
@@ -61,27 +59,18 @@ def verify(paths: Paths, *, progress: OnProgress = None, **options: Unpack[_opti
 
     Raises DifferenceError, whose result has what was found.
     """
-    return _run(VerifyResult, "verify", _list(paths), progress, options)
+    return _run(VerifyResult, "verify", paths_of(paths), progress, options)
 
 
 def status(dest: Path, **options: Unpack[_options.StatusOptions]) -> StatusResult:
     """Return what a destination holds, and which run works on it."""
-    return _run(StatusResult, "status", [_argument(dest)], None, options)
-
-
-def _argument(path: Path) -> str:
-    name = os.fspath(path)
-    return "./" + name if name.startswith("-") else name
-
-
-def _list(paths: Paths) -> list[str]:
-    return [_argument(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    return _run(StatusResult, "status", paths_of(dest), None, options)
 
 
 def _places(inputs: Paths | None, dest: Path | None) -> list[str]:
     if (inputs is None) != (dest is None):
         raise TypeError("give both inputs and dest, or neither if the job file has them")
-    return [] if inputs is None or dest is None else [*_list(inputs), _argument(dest)]
+    return [] if inputs is None or dest is None else [*paths_of(inputs), *paths_of(dest)]
 
 
 def _run(kind: type[R], command: str, arguments: list[str], progress: OnProgress, options: Mapping[str, Any]) -> R:

@@ -6,14 +6,13 @@ import base64
 import datetime
 import decimal
 import json
-import os
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._errors import RowtocolError
-from ._flags import arguments_of
+from ._flags import Paths, arguments_of, paths_of
 from ._run import Run, call
 from ._stream import import_pyarrow, open_stream
 
@@ -25,21 +24,18 @@ if TYPE_CHECKING:
 
     from ._options import OpenOptions
 
-Path = str | os.PathLike[str]
 Columns = str | Sequence[str]
 
 _ARROW = ("--to", "arrow", "--unions", "struct")
 
 
-def open(path: Path | Iterable[Path], **options: Unpack[OpenOptions]) -> Dataset:
+def open(path: Paths, **options: Unpack[OpenOptions]) -> Dataset:
     """Return the dataset at a path. No file is read before you ask for something.
 
     path is a column file, an Avro file, an output of convert, a tree of directories key=value, a
     pattern, or a list of these. It may be local, or begin with hdfs://.
     """
-    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    names = (os.fspath(p) for p in paths)
-    return Dataset(tuple("./" + n if n.startswith("-") else n for n in names), arguments_of(options))
+    return Dataset(tuple(paths_of(path)), arguments_of(options))
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +88,7 @@ class Dataset:
         If the program fails after it wrote batches, the reader raises when it comes to the end.
         """
         import_pyarrow()
-        run = Run(["cat", *_ARROW, *_query(columns, where, limit), *self.options, "--", *self.paths])
+        run = Run(["cat", *_ARROW, *_query(columns, where, limit), *self.options, *self.paths])
         return open_stream(run, _names(columns))
 
     def to_arrow(self, columns: Columns | None = None, where: str | None = None, limit: int | None = None) -> pyarrow.Table:
@@ -132,7 +128,7 @@ class Dataset:
             for key in keys if isinstance(keys, Iterable) and not isinstance(keys, (str, bytes, tuple)) else [keys]:
                 lines.write(json.dumps([_constant(v) for v in (key if isinstance(key, tuple) else (key,))]).encode() + b"\n")
             lines.seek(0)
-            find = ["lookup", "--to", "avro", *chosen, *_query(columns, None, limit), *self.options, "--", *self.paths, "-"]
+            find = ["lookup", "--to", "avro", *chosen, *_query(columns, None, limit), *self.options, *self.paths, "-"]
             with Run(find, stdin=lines) as found, Run(["cat", *_ARROW, "-"], stdin=found.stdout) as run:
                 found.stdout.close()  # only cat reads it
                 try:
@@ -149,7 +145,7 @@ class Dataset:
         return reader.__arrow_c_stream__(requested_schema)
 
     def _ask(self, command: str, arguments: Iterable[str]) -> dict[str, Any]:
-        ending = call([command, *arguments, *self.options, "--", *self.paths])
+        ending = call([command, *arguments, *self.options, *self.paths])
         ending.check()
         result: dict[str, Any] = ending.document["result"]
         return result

@@ -1,4 +1,4 @@
-"""Keyword arguments as flags of the program."""
+"""Paths and keyword arguments as arguments of the program."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ import datetime
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+Path = str | os.PathLike[str]
+Paths = Path | Iterable[Path]
+
+
+def paths_of(paths: Paths) -> list[str]:
+    """Return a path or several as arguments that the program does not take for flags or standard input."""
+    names = (os.fspath(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths))
+    return ["./" + n if n.startswith("-") else n for n in names]
 
 
 def arguments_of(options: Mapping[str, Any]) -> tuple[str, ...]:

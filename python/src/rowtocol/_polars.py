@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._errors import UsageError
@@ -129,11 +129,14 @@ class _Translation:
             items = import_pyarrow().ipc.open_stream(bytes(values)).read_all().column(0).to_pylist()
         except (TypeError, ValueError, OSError):
             return None
-        scalar: Callable[[Any], Any] = lambda v: {"Literal": {"Scalar": {"String" if isinstance(v, str) else "Int64": v}}}  # noqa: E731
-        texts = [self._literal(kind, scalar(v), ordered=False) for v in items if isinstance(v, (str, int)) and not isinstance(v, bool)]
-        if not texts or len(texts) != len(items) or None in texts:
-            return None
-        return f"({name} in ({', '.join(t for t in texts if t)}))"
+        texts = []
+        for item in items:
+            of = {str: "String", int: "Int64"}.get(type(item), "")
+            text = self._literal(kind, {"Literal": {"Scalar": {of: item}}}, ordered=False)
+            if text is None:
+                return None
+            texts.append(text)
+        return f"({name} in ({', '.join(texts)}))" if texts else None
 
     def _column(self, tree: Any) -> str | None:
         name = _of(tree, "Column")
