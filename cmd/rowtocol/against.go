@@ -126,8 +126,13 @@ func (f *verifyCommand) reportAgainst(r *verified, result *witness.Result) error
 	return nil
 }
 
-// otherSchema is what to do if --schema, or the schema of an earlier output, does not fit the inputs.
-const otherSchema = "convert with a `--schema` that fits all inputs, and with `--overwrite`; to accept the difference, run verify without `--require-complete`"
+const (
+	acceptDifference = "; to accept the difference, run verify without `--require-complete`"
+	// otherSchema is what to do if --schema, or the schema of an earlier output, does not fit the inputs.
+	otherSchema = "convert with a `--schema` that fits all inputs, and with `--overwrite`" + acceptDifference
+	// otherFormat is what to do if the format does not hold strings of the inputs.
+	otherFormat = "convert with another `--format`, which keeps strings that are not UTF-8, and with `--overwrite`" + acceptDifference
+)
 
 // lacks returns the reason why the inputs must not be deleted although all compared rows
 // are equal, or nil.
@@ -154,7 +159,11 @@ func lacks(r *verified, result *witness.Result) error {
 		return cli.Advise(fmt.Errorf("values mean something else in the output: %s", r.Changed[0]), otherSchema)
 	//guard: reports values that the output does not hold exactly
 	case r.Inexact.Values() > 0:
-		return cli.Advise(fmt.Errorf("the output does not hold %s as the inputs have them: %v", cli.Plural(r.Inexact.Values(), "value"), r.Inexact), otherSchema)
+		action := otherSchema
+		if r.Inexact.Strings > 0 {
+			action = otherFormat
+		}
+		return cli.Advise(fmt.Errorf("the output does not hold %s as the inputs have them: %v", cli.Plural(r.Inexact.Values(), "value"), r.Inexact), action)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func TestInexactValues(t *testing.T) {
 		t.Errorf("--json has %+v and the manifest %+v, want %+v", c.Inexact, s.Inexact, want)
 	}
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "4 rows")
-	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "does not hold 5 values as the inputs have them: 2 enum symbols became the schema's default, 3 numbers were rounded")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "does not hold 5 values as the inputs have them: 2 enum symbols became the schema's default, 3 numbers were rounded", "what to do: convert with a --schema")
 	rowtocol(t, dir, nil, "cat", "--schema", "r.avsc", "in/a.avro").want(t, 0, "1 enum symbol became the schema's default, 2 numbers were rounded")
 	rowtocol(t, dir, nil, "stats", "--schema", "r.avsc", "in/a.avro").want(t, 0, "2 numbers were rounded")
 	// The same in separate tasks.

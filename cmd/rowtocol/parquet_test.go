@@ -46,7 +46,7 @@ func TestReplacedUTF8(t *testing.T) {
 	run("lookup", "out", "a\uFFFD").want(t, 0, `"id":2`)
 	run("verify", "out").want(t, 0)
 	run("verify", "out", "--against", "a.avro").want(t, 0, "4 rows of 1 input are equal", changed)
-	run("verify", "out", "--against", "a.avro", "--require-complete").want(t, 6, "2 values", changed)
+	run("verify", "out", "--against", "a.avro", "--require-complete").want(t, 6, "2 values", changed, "what to do: convert with another --format")
 	run("convert", "--format", "parquet", "--invalid-utf8", "keep", "a.avro", "other").want(t, 1, "keep", "is not one of refuse, replace")
 	run("convert", "--invalid-utf8", "replace", "a.avro", "other").want(t, 1, "--invalid-utf8 is not an option of the format trevni, but of parquet")
 	run("convert", "--compression", "zstd", "a.avro", "other").want(t, 1, "--compression is not an option of the format trevni, but of cfile and parquet")
