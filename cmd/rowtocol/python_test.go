@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rowtocol/rowtocol/internal/cli"
@@ -58,49 +57,40 @@ func pythonOptions() string {
 	fmt.Fprintf(&s, pythonHead, "The flags of the program as keyword arguments, for editors, type checkers and help.")
 	s.WriteString("import os\nfrom collections.abc import Sequence\nfrom datetime import date, timedelta\nfrom typing import TypedDict\n")
 	root := rowtocolProgram.Root()
-	common := pythonClass(&s, "OpenOptions", "TypedDict, total=False", "The flags of all commands.", root.PersistentFlags())
+	common := root.PersistentFlags()
+	pythonClass(&s, "OpenOptions", "TypedDict, total=False", "The flags of all commands.", common, &pflag.FlagSet{})
 	for _, c := range inPython {
 		cmd, _, err := root.Find([]string{c.command})
 		if err != nil {
 			panic(err) // the command is in the list of the program
 		}
-		own := pflag.NewFlagSet("", pflag.ContinueOnError)
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !common[f.Name] {
-				own.AddFlag(f)
-			}
-		})
-		pythonClass(&s, pythonName(cmd)+"Options", "OpenOptions, total=False", "The flags of rowtocol "+c.command+".", own)
+		pythonClass(&s, pythonName(c.command)+"Options", "OpenOptions, total=False", "The flags of rowtocol "+c.command+".", cmd.Flags(), common)
 	}
 	return s.String()
 }
 
-// pythonClass writes the class for flags, and returns the names of the flags.
-func pythonClass(s *strings.Builder, name, base, doc string, flags *pflag.FlagSet) map[string]bool {
+// pythonClass writes the class for flags. Flags that the base has are left out, but are explained if
+// the command gives them a meaning of its own.
+func pythonClass(s *strings.Builder, name, base, doc string, flags, ofBase *pflag.FlagSet) {
 	var fields, help strings.Builder
-	names := map[string]bool{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		names[f.Name] = true
-		if slices.Contains(notInPython, f.Name) {
+		inherited := ofBase.Lookup(f.Name)
+		if slices.Contains(notInPython, f.Name) || inherited != nil && inherited.Usage == f.Usage {
 			return
 		}
 		key := strings.ReplaceAll(f.Name, "-", "_")
 		what, usage := pflag.UnquoteUsage(f)
 		usage = strings.ReplaceAll(usage, `\`, `\\`)
-		fmt.Fprintf(&fields, "    %s: %s\n", key, pythonType(f.Value.Type(), what))
+		if inherited == nil {
+			fmt.Fprintf(&fields, "    %s: %s\n", key, pythonType(f.Value.Type(), what))
+		}
 		fmt.Fprintf(&help, "    %s: %s\n", key, cli.Wrap(usage, 100, "        "))
 	})
-	if fields.Len() == 0 {
-		fmt.Fprintf(s, "\n\nclass %s(%s):\n    \"\"\"%s\"\"\"\n", name, base, doc)
-		return names
-	}
 	fmt.Fprintf(s, "\n\nclass %s(%s):\n    \"\"\"%s\n\n%s    \"\"\"\n\n%s", name, base, doc, help.String(), fields.String())
-	return names
 }
 
-func pythonName(cmd *cobra.Command) string {
-	return strings.ToUpper(cmd.Name()[:1]) + cmd.Name()[1:]
-}
+// pythonName returns the beginning of the names of the classes of a command.
+func pythonName(command string) string { return strings.ToUpper(command[:1]) + command[1:] }
 
 // pythonType returns the type of a keyword argument, from the type of a flag and the name of its
 // value.
@@ -150,7 +140,7 @@ class Result:
 		for _, r := range c.results {
 			addPythonFields(fields, reflect.TypeOf(r))
 		}
-		fmt.Fprintf(&s, "\n\n@dataclass(frozen=True)\nclass %sResult(Result):\n    \"\"\"The result of rowtocol %s.\"\"\"\n\n", strings.ToUpper(c.command[:1])+c.command[1:], c.command)
+		fmt.Fprintf(&s, "\n\n@dataclass(frozen=True)\nclass %sResult(Result):\n    \"\"\"The result of rowtocol %s.\"\"\"\n\n", pythonName(c.command), c.command)
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			fmt.Fprintf(&s, "    %s: %s\n", name, fields[name])
 		}

@@ -222,6 +222,7 @@ class SubmitOptions(OpenOptions, total=False):
     max_lost_rows: fail if more rows than this are lost to damage; -1 is no limit
     max_runtime: stop after this time, keep finished work, and end with exit code 4, so that a retry resumes (default
         no limit)
+    memory: limit for the memory of each task; its container gets 48 MiB more, plus 256 MiB for Java
     meta: trevni: KEY=VALUE to add to the metadata of each file; repeatable
     metrics_file: write the figures of the run to this file, *.prom, or to a file named after the job in this
         directory; node-exporter's textfile collector reads it for Prometheus
@@ -262,6 +263,7 @@ class SubmitOptions(OpenOptions, total=False):
     until: leave out inputs that were modified at this time or later
     values: trevni: column for which each block's first value is kept, so that readers can seek by value;
         repeatable
+    workers: number of workers of each task, and of vcores of its container; the number never changes the output
     """
 
     allow_empty: bool
