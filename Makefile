@@ -262,10 +262,10 @@ dist:
 	@$(GO) build -C internal/cmd/dist -o ../../../bin/tools/ .
 	@bin/tools/dist -o bin/dist $(if $(TARGETS),-targets '$(TARGETS)')
 
-# The Python package for this machine, with the program in it, in bin/dist.
+# The Python package for this machine, with the program in it, in bin/wheel.
 wheel:
 	@$(GO) build -C internal/cmd/dist -o ../../../bin/tools/ .
-	@bin/tools/dist -o bin/dist -wheel
+	@bin/tools/dist -o bin/wheel -wheel
 
 # Whether the last commit gives the same files in two clones of different names.
 dist-check:

@@ -25,9 +25,9 @@ import (
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
 
 func main() {
-	out := flag.String("o", "bin/dist", "`directory` of the release; its content is removed first")
+	out := flag.String("o", "bin/dist", "`directory` of the files; its content is removed first")
 	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
-	wheel := flag.Bool("wheel", false, "make only the wheel of this machine, and keep the other files of the directory")
+	wheel := flag.Bool("wheel", false, "make only the wheel of this machine")
 	flag.Parse()
 	syscall.Umask(0o022) // modes do not depend on the user
 	do := func() error { return run(*out, strings.Split(*targets, ",")) }
@@ -54,9 +54,9 @@ func (r *release) tell(what string) {
 	fmt.Printf("dist: %4.0f s: %s\n", time.Since(r.began).Seconds(), what)
 }
 
-// staged makes files of a release in a directory.
+// staged makes files of a release in a directory, and removes its content first.
 func staged(out string, do func(*release) error) (err error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(out), os.MkdirAll(out, 0o755)); err != nil {
 		return err
 	}
 	stage, err := os.MkdirTemp("", "rowtocol-dist-")
@@ -68,9 +68,6 @@ func staged(out string, do func(*release) error) (err error) {
 }
 
 func run(out string, targets []string) error {
-	if err := os.RemoveAll(out); err != nil {
-		return err
-	}
 	return staged(out, func(r *release) error {
 		if err := r.common(); err != nil {
 			return err
@@ -168,8 +165,7 @@ func (r *release) identify(text []byte) error {
 	return nil
 }
 
-// checkVersion fails if the programs have no version, which packages need. A wheel for this machine
-// does not.
+// checkVersion fails if the programs have no version. Packages need one; a wheel alone does not.
 func (r *release) checkVersion() error {
 	if r.time.IsZero() {
 		return errors.New("the programs have no version, because Go found no git repository: run this in the root of a clone (not of a linked work tree)")

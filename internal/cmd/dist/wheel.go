@@ -55,7 +55,7 @@ func (r *release) wheel(program, system, arch string) error {
 	return err
 }
 
-// onlyWheel makes the wheel of this machine, and leaves other files of the release alone.
+// onlyWheel makes only the wheel of this machine.
 func onlyWheel(out string) error {
 	return staged(out, func(r *release) error {
 		program, err := r.host()
