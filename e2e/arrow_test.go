@@ -61,18 +61,25 @@ func runInstaller(name string, args ...string) error {
 	return nil
 }
 
-// pythonEnvironment returns a Python with the packages of
-// python/requirements.txt, installed once into the user's cache.
+// pythonEnvironment returns a Python that reads Arrow and Parquet.
 var pythonEnvironment = sync.OnceValues(func() (string, error) {
-	const requirements = "python/requirements.txt"
-	home, err := installed("python", []string{requirements}, func(dir string) error {
+	return installedPython("python", "python/requirements.txt")
+})
+
+// installedPython returns a Python with the packages of lists, installed once into the user's cache.
+func installedPython(kind string, lists ...string) (string, error) {
+	home, err := installed(kind, lists, func(dir string) error {
 		if err := runInstaller("python3", "-m", "venv", dir); err != nil {
 			return err
 		}
-		return runInstaller(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
+		install := []string{"-m", "pip", "install", "-q", "--disable-pip-version-check"}
+		for _, list := range lists {
+			install = append(install, "-r", list)
+		}
+		return runInstaller(filepath.Join(dir, "bin", "python"), install...)
 	})
 	return filepath.Join(home, "bin", "python"), err
-})
+}
 
 // python runs a script, which must succeed.
 func python(t *testing.T, script string, args ...string) {

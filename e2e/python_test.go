@@ -26,23 +26,28 @@ var wheel = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	found, err := filepath.Glob(dir + "/*.whl")
-	if err == nil && len(found) != 1 {
-		err = fmt.Errorf("%d wheels", len(found))
+	if err != nil {
+		return "", err
 	}
-	return strings.Join(found, " "), err
+	if len(found) != 1 {
+		return "", fmt.Errorf("%d wheels", len(found))
+	}
+	return found[0], nil
 })
 
-// testEnvironment returns a Python with the packages that the tests of the package need.
 var testEnvironment = sync.OnceValues(func() (string, error) {
-	files := []string{"python/requirements.txt", "../python/tests/requirements.txt"}
-	home, err := installed("pythontests", files, func(dir string) error {
-		if err := runInstaller("python3", "-m", "venv", dir); err != nil {
-			return err
-		}
-		return runInstaller(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", files[0], "-r", files[1])
-	})
-	return filepath.Join(home, "bin", "python"), err
+	return installedPython("pythontests", "python/requirements.txt", "../python/tests/requirements.txt")
 })
+
+// testPython returns a Python with the packages that the tests of the package need.
+func testPython(t *testing.T) string {
+	t.Helper()
+	python, err := testEnvironment()
+	if err != nil {
+		testenv.Skip(t, "there is no Python for the tests: "+err.Error())
+	}
+	return python
+}
 
 // inPython runs a Python, which must succeed.
 func inPython(t *testing.T, dir string, environment []string, name string, args ...string) {
@@ -60,10 +65,7 @@ func inPython(t *testing.T, dir string, environment []string, name string, args 
 // that let it find the package.
 func installedWheel(t *testing.T) (python string, environment []string) {
 	t.Helper()
-	python, err := testEnvironment()
-	if err != nil {
-		testenv.Skip(t, "there is no Python for the tests: "+err.Error())
-	}
+	python = testPython(t)
 	file, err := wheel()
 	must(t, err)
 	site := t.TempDir()
@@ -82,11 +84,7 @@ func TestPythonPackage(t *testing.T) {
 
 // TestPythonTypes checks the types and the style of the Python package.
 func TestPythonTypes(t *testing.T) {
-	python, err := testEnvironment()
-	if err != nil {
-		testenv.Skip(t, "there is no Python for the tests: "+err.Error())
-	}
-	cache := t.TempDir()
+	python, cache := testPython(t), t.TempDir()
 	inPython(t, "../python", nil, python, "-m", "mypy", "--cache-dir", cache)
 	inPython(t, "../python", nil, python, "-m", "ruff", "check", "--cache-dir", cache, ".")
 	inPython(t, "../python", nil, python, "-m", "ruff", "format", "--check", "--cache-dir", cache, ".")
@@ -94,10 +92,7 @@ func TestPythonTypes(t *testing.T) {
 
 // TestPythonVersions installs the wheel into an empty environment of each Python that there is.
 func TestPythonVersions(t *testing.T) {
-	pip, err := testEnvironment()
-	if err != nil {
-		testenv.Skip(t, "there is no Python for the tests: "+err.Error())
-	}
+	pip := testPython(t)
 	file, err := wheel()
 	must(t, err)
 	mail, err := filepath.Abs("../testdata/mail")
