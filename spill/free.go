@@ -42,6 +42,7 @@ func checkInodes(dir string, need int) error {
 	return nil
 }
 
+// full returns the error for a directory on a full disk, with what to do.
 func full(dir, why string) error {
 	return fmt.Errorf("temporary directory %s %s: %w; free space, or name another directory with --temp-dir", dir, why, unix.ENOSPC)
 }

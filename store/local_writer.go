@@ -40,14 +40,14 @@ func (l local) Create(ctx context.Context, path string, o CreateOptions) (Writer
 // hours of writing. File systems that cannot allocate fail while writing.
 func reserve(f file, size int64) error {
 	var disk unix.Statfs_t
-	unknown := unix.Fstatfs(int(f.Fd()), &disk) // before: a failed reservation may take what is free
+	diskErr := unix.Fstatfs(int(f.Fd()), &disk) // first, because a failed reservation may take what is free
 	err := allocate(int(f.Fd()), size)
 	switch err {
 	case unix.ENOSPC, unix.EDQUOT, unix.EFBIG, unix.EIO:
 	default:
 		return nil
 	}
-	if err == unix.ENOSPC && unknown == nil {
+	if err == unix.ENOSPC && diskErr == nil {
 		err = fmt.Errorf("%.2f MiB are free, and %.2f MiB are needed: %w", float64(disk.Bavail*uint64(disk.Bsize))/(1<<20), float64(size)/(1<<20), err)
 	}
 	return &fs.PathError{Op: "reserve", Path: f.Name(), Err: err}
