@@ -1,7 +1,7 @@
 """Runs of the program: the only module that starts processes.
 
-A Run starts the program, hands its log to the logger "rowtocol" and its progress to a
-callback, and ends it. All other modules call the program through a Run.
+A Run starts the program, hands its log to the logger "rowtocol" or to a callback and its
+progress to another, and ends it. All other modules call the program through a Run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import sysconfig
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import TracebackType
 from typing import IO, Any
@@ -31,6 +31,10 @@ _STOP_SECONDS = 10
 _PIPE_BYTES = 1 << 20
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ of Linux, which fcntl names since Python 3.10.1
 _LEVELS = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}
+
+
+#: A function that takes a line of the log: its level, its message, and the other fields.
+Log = Callable[[int, str, dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,15 @@ def find_program() -> str:
     return found
 
 
+def _log(level: int, message: str, entry: dict[str, Any]) -> None:
+    logger.log(level, "%s", message, extra={"rowtocol": entry})
+
+
 class Run:
     """One run of the program, as a context manager. Leaving the context ends the program.
+
+    program is another program with the flags of rowtocol, env its environment. log is called
+    in a thread of its own.
 
     The program is in a session of its own, so that Ctrl-C reaches Python alone; Python then
     sends the program one SIGINT. Raises FileNotFoundError if there is no program.
@@ -100,20 +111,25 @@ class Run:
         *,
         stdin: IO[bytes] | None = None,
         progress: Callable[[Progress], None] | None = None,
+        program: str | None = None,
+        env: Mapping[str, str] | None = None,
+        log: Log = _log,
     ) -> None:
         name, *rest = arguments
         often = ["--progress-every=1s"] if progress is not None else []
         self._process = subprocess.Popen(
-            [find_program(), name, "--json", "--log-format=json", *often, *rest],
+            [program or find_program(), name, "--json", "--log-format=json", *often, *rest],
             stdin=stdin if stdin is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=env,
             start_new_session=True,
         )
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self.stdout: IO[bytes] = self._process.stdout
         self._progress = progress
+        self._log = log
         self._document: dict[str, Any] = {}
         self._text: deque[str] = deque(maxlen=50)
         self._reader = threading.Thread(target=self._read_log, args=(self._process.stderr,), daemon=True)
@@ -144,6 +160,13 @@ class Run:
         """Tell the program to end, as Ctrl-C does. A second call ends it at once."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
+
+    def terminate(self) -> None:
+        """Send the program SIGTERM, and wait until it has cleaned up. A handler of a signal may call it."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            # The interrupted code may have a lock that Popen.wait needs. The log ends with the program.
+            self._reader.join(_STOP_SECONDS)
 
     def close(self) -> None:
         """End the program if it runs, and wait for it."""
@@ -185,7 +208,7 @@ class Run:
                 logger.exception("the progress callback failed")
         else:
             message = entry.pop("msg", "")
-            logger.log(_LEVELS.get(entry["level"], logging.INFO), "%s", message, extra={"rowtocol": entry})
+            self._log(_LEVELS.get(entry["level"], logging.INFO), message, entry)
 
 
 def _widen(pipe: IO[bytes]) -> None:
