@@ -152,7 +152,7 @@ func uncomment(text string) string {
 // TestExamplesUseRealFlags checks that the flags in the examples exist.
 func TestExamplesUseRealFlags(t *testing.T) {
 	flags := helpFlags(t, commands...)
-	for _, name := range []string{"nightly.sh", "airflow_dag.py", "rowtocol.service", "README.md"} {
+	for _, name := range []string{"nightly.sh", "rowtocol.service", "README.md"} {
 		text, err := os.ReadFile(name)
 		must(t, err)
 		used := regexp.MustCompile(`--([a-z][a-z0-9-]+)`).FindAllStringSubmatch(string(text), -1)
@@ -162,6 +162,17 @@ func TestExamplesUseRealFlags(t *testing.T) {
 		for _, m := range used {
 			if !flags[m[1]] {
 				t.Errorf("%s: --%s is not a flag", name, m[1])
+			}
+		}
+	}
+	options := regexp.MustCompile(`(?:options"?|NEW)(?: = |=|: )\{([^}]*)\}`).FindAllStringSubmatch(text(t, "airflow_dag.py"), -1)
+	if len(options) == 0 {
+		t.Error("the DAG uses no option")
+	}
+	for _, dictionary := range options {
+		for _, m := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(dictionary[1], -1) {
+			if !flags[strings.ReplaceAll(m[1], "_", "-")] {
+				t.Errorf("the option %s of the DAG is not a flag", m[1])
 			}
 		}
 	}

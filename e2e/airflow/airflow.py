@@ -3,15 +3,13 @@
     airflow.py intervals FILE DAY   the data interval and the time of the first run after
                                     DAY, for each DAG of FILE; FILE is imported without a
                                     network
-    airflow.py codes FILE DIR       the operator's result for each exit code; DIR has a
-                                    rowtocol that exits with its last argument
+    airflow.py codes PROGRAM        the operator's result for each exit code; PROGRAM exits
+                                    with its last argument
     airflow.py last HOME DAG        the tasks of the last run of a DAG: state, number of
                                     tries and XCom
 """
 
 import json
-import os
-import runpy
 import socket
 import sqlite3
 import sys
@@ -23,20 +21,24 @@ def intervals(file, day):
     from pendulum import instance
 
     try:
+        from airflow.dag_processing.dagbag import DagBag
         from airflow.serialization.encoders import coerce_to_core_timetable
     except ImportError:  # Airflow 2
-        coerce_to_core_timetable = lambda timetable: timetable
+        from airflow.models import DagBag
+
+        def coerce_to_core_timetable(timetable):
+            return timetable
 
     def refuse(*_):
         raise AssertionError("a network at import time")
 
     connect, socket.socket.connect = socket.socket.connect, refuse
-    module = runpy.run_path(file)
+    bag = DagBag(file)
     socket.socket.connect = connect
+    assert not bag.import_errors, bag.import_errors
     earliest = instance(datetime.fromisoformat(day).replace(tzinfo=timezone.utc))
     found = {}
-    operators = [o for o in module.values() if type(o).__name__ in ("Rowtocol", "Plan")]
-    for dag in {o.dag.dag_id: o.dag for o in operators}.values():
+    for dag in bag.dags.values():
         timetable = coerce_to_core_timetable(dag.timetable)
         restriction = TimeRestriction(earliest=earliest, latest=None, catchup=True)
         run = timetable.next_dagrun_info(last_automated_data_interval=None, restriction=restriction)
@@ -44,9 +46,8 @@ def intervals(file, day):
     return found
 
 
-def codes(file, path):
-    os.environ["PATH"] = path + ":" + os.environ["PATH"]
-    operator = runpy.run_path(file)["Rowtocol"]
+def codes(program):
+    from rowtocol.airflow import RowtocolOperator as Operator
 
     class TI:
         def xcom_push(self, key, value):
@@ -54,10 +55,9 @@ def codes(file, path):
 
     found = {}
     for code in [*range(11), 99, 130, 137, 143]:
-        context = {"data_interval_start": datetime(2026, 1, 4, tzinfo=timezone.utc), "run_id": "a run", "ti": TI()}
         try:
             # Airflow wraps execute, so that only tasks call it.
-            operator.execute.__wrapped__(operator(task_id=f"exit{code}", arguments=["exit", str(code)]), context)
+            Operator.execute.__wrapped__(Operator(task_id=f"exit{code}", dest=str(code), program=program), {"ti": TI()})
             found[code] = "success"
         except Exception as e:
             found[code] = type(e).__name__
