@@ -24,9 +24,8 @@ try:  # later releases of Airflow 3
 except ImportError:
     from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from ._commands import Path, Paths
 from ._errors import RowtocolError
-from ._flags import arguments_of
+from ._flags import Path, Paths, arguments_of, paths_of
 from ._run import Ending, Run
 
 _LOSSES = 8
@@ -110,13 +109,13 @@ class RowtocolOperator(BaseOperator):  # type: ignore[misc]
             return run.finish(run.stdout.read())
 
     def _arguments(self) -> list[str]:
-        places = [self.dest]
+        places = [] if self.dest is None else paths_of(self.dest)
         flags = {"config": self.config, **(self.options or {})}
         if self.command == "verify":
             flags = {"against": self.inputs, **flags}
         elif self.inputs is not None:
-            places = [*([self.inputs] if isinstance(self.inputs, (str, os.PathLike)) else self.inputs), self.dest]
-        return [self.command, *arguments_of(flags), "--", *(os.fspath(p) for p in places if p is not None)]
+            places = [*paths_of(self.inputs), *places]
+        return [self.command, *arguments_of(flags), *places]
 
     def _log_line(self, level: int, message: str, entry: dict[str, Any]) -> None:
         fields = (f" {name}={json.dumps(value)}" for name, value in entry.items() if name not in {"time", "level", "run"})
