@@ -184,7 +184,7 @@ func pythonField(t reflect.Type, optional bool) string {
 		kind, zero = "dict[str, Any]", "field(default_factory=dict)"
 	case "array":
 		item, _, _ := strings.Cut(pythonField(t.Elem(), false), " =")
-		kind, zero = "list["+item+"]", "field(default_factory=list)"
+		kind, zero = "list["+item+"]", "field(default_factory=list, repr=False)"
 	}
 	if optional && kind != "Any" && !strings.HasPrefix(kind, "list") {
 		return kind + " | None = None"

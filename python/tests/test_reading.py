@@ -185,6 +185,9 @@ def test_dataset_is_a_value(mail: rowtocol.Dataset) -> None:
         mail.paths = ()  # type: ignore[misc]
     with pytest.raises(ValueError, match="columns is empty"):
         mail.to_arrow(columns=[])
+    with pytest.raises(ValueError, match="twice: id, size, id"):
+        mail.to_arrow(columns="id, size, id")
+    assert mail.head(1, columns="size, id").column_names == ["size", "id"]
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,19 @@ def test_stream_without_its_end(end: str, mail: rowtocol.Dataset, tmp_path: Path
     assert raised.value.code == (137 if "kill" in end else 2)
 
 
+def test_duckdb_starts_one_stream(mail: rowtocol.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    stream = rowtocol.Dataset.to_batches
+
+    def count(self: rowtocol.Dataset, *args: object, **options: object) -> object:
+        started.append(options.get("limit"))
+        return stream(self, *args, **options)
+
+    monkeypatch.setattr(rowtocol.Dataset, "to_batches", count)
+    assert duckdb.sql("select count(*) from mail").fetchall() == [(600,)]
+    assert started.count(None) == 1
+
+
 def test_replacement(big_path: Path, tmp_path: Path) -> None:
     shutil.copytree(big_path, tmp_path / "changing")
     os.rename(tmp_path / "changing" / "_SUCCESS", tmp_path / "changing" / "_lock")
@@ -94,9 +107,11 @@ def test_replacement(big_path: Path, tmp_path: Path) -> None:
     assert raised.value.retryable
 
 
-def test_dropped_early(big_path: Path) -> None:
+@pytest.mark.parametrize("batches", [0, 1])
+def test_dropped_early(big_path: Path, batches: int) -> None:
     stream = rowtocol.open(big_path).to_batches()
-    stream.read_next_batch()
+    for _ in range(batches):
+        stream.read_next_batch()
     assert programs_of(os.getpid())
     began = time.monotonic()
     del stream

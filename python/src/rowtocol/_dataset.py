@@ -139,6 +139,11 @@ class Dataset:
                 found.finish().check()
         return table
 
+    def __arrow_c_schema__(self) -> object:
+        """Return the schema of __arrow_c_stream__. DuckDB starts a stream to learn the schema if there is no such method."""
+        schema: Any = self.schema
+        return schema.__arrow_c_schema__()
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rows as a stream of Arrow's C interface, for DuckDB, Polars, pandas and pyarrow."""
         reader: Any = self.to_batches()
@@ -154,7 +159,10 @@ class Dataset:
 def _names(columns: Columns | None) -> list[str] | None:
     if columns is None:
         return None
-    return columns.split(",") if isinstance(columns, str) else list(columns)
+    names = [c.strip() for c in columns.split(",")] if isinstance(columns, str) else list(columns)
+    if len(set(names)) < len(names):
+        raise ValueError(f"columns names a field twice: {', '.join(names)}")
+    return names
 
 
 def _query(columns: Columns | None, where: str | None, limit: int | None) -> list[str]:

@@ -73,6 +73,7 @@ class _Translation:
 
     def __init__(self, schema: polars.Schema) -> None:
         self._schema = schema
+        self._negated = False
 
     def at_least(self, tree: Any) -> str | None:
         """Return a condition that the rows of an expression meet, and perhaps others."""
@@ -83,7 +84,11 @@ class _Translation:
         return self.exactly(tree)
 
     def exactly(self, tree: Any) -> str | None:
-        """Return a condition that has the value of an expression in all rows, nulls included."""
+        """Return a condition that has the value of an expression in all rows, nulls included.
+
+        Where a text is compared, the condition may be true in more rows: the letters of a UUID
+        may be of either case. So texts are not negated.
+        """
         if binary := _of(tree, "BinaryExpr"):
             op = binary.get("op")
             if op in ("And", "LogicalAnd", "Or", "LogicalOr"):
@@ -102,7 +107,7 @@ class _Translation:
         if self._column(left) is None:
             left, op, right = right, _FLIPPED.get(op, op), left
         name = self._column(left)
-        value = self._literal(self._type(left), right, ordered=op not in ("=", "<>"))
+        value = self._literal(self._type(left), right, op)
         return f"({name} {op} {value})" if name and value else None
 
     def _function(self, arguments: Any, function: Any) -> str | None:
@@ -114,7 +119,9 @@ class _Translation:
         if function == "IsNotNull":
             return f"({name} is not null)" if name else None
         if function == "Not":
+            before, self._negated = self._negated, True
             inner = self.exactly(arguments[0])
+            self._negated = before
             return f"(not {inner})" if inner else None
         if _of(function, "IsBetween") == {"closed": "Both"}:
             lower, upper = self._comparison(arguments[0], ">=", arguments[1]), self._comparison(arguments[0], "<=", arguments[2])
@@ -132,7 +139,7 @@ class _Translation:
         texts = []
         for item in items:
             of = {str: "String", int: "Int64"}.get(type(item), "")
-            text = self._literal(kind, {"Literal": {"Scalar": {of: item}}}, ordered=False)
+            text = self._literal(kind, {"Literal": {"Scalar": {of: item}}}, "=")
             if text is None:
                 return None
             texts.append(text)
@@ -148,7 +155,7 @@ class _Translation:
         name = _of(tree, "Column")
         return str(self._schema[name]) if isinstance(name, str) and name in self._schema else ""
 
-    def _literal(self, kind: str, tree: Any, *, ordered: bool) -> str | None:
+    def _literal(self, kind: str, tree: Any, op: str) -> str | None:
         """Return a constant that compares with a column of a type as Polars compares it.
 
         NaN is ordered in Polars, invalid UTF-8 was replaced, and Polars may round times: so floats,
@@ -160,9 +167,10 @@ class _Translation:
         ((of, value),) = scalar.items()
         if kind in _INTEGERS and of in _INTEGERS and isinstance(value, int):
             return str(value)
-        if kind == "Boolean" and of == "Boolean" and not ordered:
+        if kind == "Boolean" and of == "Boolean" and op in ("=", "<>"):
             return "true" if value else "false"
-        if kind in ("String", "Categorical") and of == "String" and not ordered and str(value).isprintable() and "\ufffd" not in value:
+        plain = kind in ("String", "Categorical") and of == "String" and str(value).isprintable() and "\ufffd" not in value
+        if plain and op == "=" and not self._negated:
             return "'" + str(value).replace("'", "''") + "'"
         if kind == "Date" and of == "Date":
             return str(value)

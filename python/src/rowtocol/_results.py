@@ -26,7 +26,7 @@ class ConvertResult(Result):
     """The result of rowtocol convert."""
 
     began: str = ""
-    beside: list[dict[str, Any]] = field(default_factory=list)
+    beside: list[dict[str, Any]] = field(default_factory=list, repr=False)
     bytes: int = 0
     bytes_per_second: int = 0
     converted: int = 0
@@ -38,11 +38,11 @@ class ConvertResult(Result):
     inexact: dict[str, Any] = field(default_factory=dict)
     input_bytes: int = 0
     inputs: int = 0
-    left_out: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    losses: list[dict[str, Any]] = field(default_factory=list, repr=False)
     nothing: bool = False
-    partitions: list[dict[str, Any]] = field(default_factory=list)
-    parts: list[dict[str, Any]] = field(default_factory=list)
+    partitions: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    parts: list[dict[str, Any]] = field(default_factory=list, repr=False)
     peak_memory: int = 0
     plan: str = ""
     resumed_tasks: int = 0
@@ -51,7 +51,7 @@ class ConvertResult(Result):
     skipped: int = 0
     tasks: int = 0
     version: str = ""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SubmitResult(Result):
 
     application: str = ""
     began: str = ""
-    beside: list[dict[str, Any]] = field(default_factory=list)
+    beside: list[dict[str, Any]] = field(default_factory=list, repr=False)
     bytes: int = 0
     bytes_per_second: int = 0
     cancelled: bool = False
@@ -76,11 +76,11 @@ class SubmitResult(Result):
     input_bytes: int = 0
     inputs: int = 0
     job: str = ""
-    left_out: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    losses: list[dict[str, Any]] = field(default_factory=list, repr=False)
     nothing: bool = False
-    partitions: list[dict[str, Any]] = field(default_factory=list)
-    parts: list[dict[str, Any]] = field(default_factory=list)
+    partitions: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    parts: list[dict[str, Any]] = field(default_factory=list, repr=False)
     peak_memory: int = 0
     plan: str = ""
     resumed_tasks: int = 0
@@ -90,7 +90,7 @@ class SubmitResult(Result):
     tasks: int = 0
     tracking_url: str = ""
     version: str = ""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class PlanResult(Result):
     skipped: int = 0
     tasks: int = 0
     version: str = ""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class TaskResult(Result):
     plan: str = ""
     rows: int = 0
     seconds: float = 0.0
-    tasks: list[int] = field(default_factory=list)
+    tasks: list[int] = field(default_factory=list, repr=False)
     version: str = ""
 
 
@@ -146,10 +146,10 @@ class CommitResult(Result):
     inexact: dict[str, Any] = field(default_factory=dict)
     input_bytes: int = 0
     inputs: int = 0
-    left_out: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    losses: list[dict[str, Any]] = field(default_factory=list, repr=False)
     nothing: bool = False
-    parts: list[dict[str, Any]] = field(default_factory=list)
+    parts: list[dict[str, Any]] = field(default_factory=list, repr=False)
     peak_memory: int = 0
     plan: str = ""
     resumed_tasks: int = 0
@@ -158,7 +158,7 @@ class CommitResult(Result):
     skipped: int = 0
     tasks: int = 0
     version: str = ""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True)
@@ -169,23 +169,23 @@ class VerifyResult(Result):
     began: str = ""
     bytes: int = 0
     bytes_per_second: int = 0
-    changed: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list, repr=False)
     complete: bool | None = None
-    damage: list[dict[str, Any]] = field(default_factory=list)
+    damage: list[dict[str, Any]] = field(default_factory=list, repr=False)
     files: int = 0
     holds: str | None = None
     indexes: int = 0
     inexact: dict[str, Any] | None = None
     input_bytes: int = 0
-    left_out: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[dict[str, Any]] = field(default_factory=list)
-    not_contained: list[dict[str, Any]] = field(default_factory=list)
-    not_named: list[str] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    losses: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    not_contained: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    not_named: list[str] = field(default_factory=list, repr=False)
     path: str = ""
     peak_memory: int = 0
     rows: int = 0
     seconds: float = 0.0
-    unverified: list[str] = field(default_factory=list)
+    unverified: list[str] = field(default_factory=list, repr=False)
     version: str = ""
 
 
@@ -194,17 +194,17 @@ class StatusResult(Result):
     """The result of rowtocol status."""
 
     damage: str | None = None
-    debris: list[dict[str, Any]] = field(default_factory=list)
+    debris: list[dict[str, Any]] = field(default_factory=list, repr=False)
     dest: str = ""
     error: dict[str, Any] | None = None
-    foreign: list[str] = field(default_factory=list)
-    increments: list[dict[str, Any]] = field(default_factory=list)
-    kept: list[dict[str, Any]] = field(default_factory=list)
-    left_alone: list[dict[str, Any]] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list, repr=False)
+    increments: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    kept: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    left_alone: list[dict[str, Any]] = field(default_factory=list, repr=False)
     lock: dict[str, Any] | None = None
     output: dict[str, Any] | None = None
-    outputs_below: list[str] = field(default_factory=list)
-    partitions: list[dict[str, Any]] = field(default_factory=list)
+    outputs_below: list[str] = field(default_factory=list, repr=False)
+    partitions: list[dict[str, Any]] = field(default_factory=list, repr=False)
     request: dict[str, Any] | None = None
     totals: dict[str, Any] = field(default_factory=dict)
-    unfinished: list[dict[str, Any]] = field(default_factory=list)
+    unfinished: list[dict[str, Any]] = field(default_factory=list, repr=False)

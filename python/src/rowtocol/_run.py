@@ -29,6 +29,7 @@ logger = logging.getLogger("rowtocol")
 # The program ends within 8 seconds of a signal.
 _STOP_SECONDS = 10
 _PIPE_BYTES = 1 << 20
+_DEFECT, _KILLED = 2, 128 + signal.SIGKILL
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ of Linux, which fcntl names since Python 3.10.1
 _LEVELS = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}
 
@@ -60,12 +61,14 @@ class Ending:
     text: str = ""  # the last lines of standard error that are not JSON
 
     def check(self) -> None:
-        """Raise the exception of a run that failed."""
+        """Raise the exception of a run that failed, or that has no final JSON object."""
         error = self.document.get("error")
-        if error is None and (self.code == 0 or self.document.get("status") == "nothing"):
+        if error is None and self.document and (self.code == 0 or self.document.get("status") == "nothing"):
             return
-        message = error["message"] if error else self.text.strip() or f"rowtocol ended with exit code {self.code}"
-        raise error_of(self.code, message, error, self.document.get("result"))
+        message = error["message"] if error else self.text.strip() or f"the program ended with exit code {self.code} and reported nothing"
+        if self.code == _KILLED:
+            message += ": it was killed, perhaps because memory ran out"
+        raise error_of(self.code or _DEFECT, message, error, self.document.get("result"))
 
 
 def find_program() -> str:
@@ -204,7 +207,7 @@ class Run:
             known = {f.name: entry[f.name] for f in fields(Progress) if f.name in entry}
             try:
                 self._progress(Progress(**known))
-            except Exception:  # of the caller's function, which must not stop the log
+            except BaseException:  # of the caller's function, which must not stop the log
                 logger.exception("the progress callback failed")
         else:
             message = entry.pop("msg", "")

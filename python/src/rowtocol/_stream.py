@@ -61,13 +61,17 @@ def open_stream(run: Run, columns: Sequence[str] | None = None) -> pyarrow.Recor
     except BaseException:
         run.close()
         raise
-    reader: pyarrow.RecordBatchReader = pa.RecordBatchReader.from_batches(schema, _batches(run, tail, source, schema.names))
+    batches = _batches(run, tail, source, schema.names)
+    next(batches)
+    reader: pyarrow.RecordBatchReader = pa.RecordBatchReader.from_batches(schema, batches)
     return reader
 
 
-def _batches(run: Run, tail: _Tail, source: Any, names: list[str]) -> Iterator[pyarrow.RecordBatch]:
+def _batches(run: Run, tail: _Tail, source: Any, names: list[str]) -> Iterator[Any]:
+    """Yield None, and then the batches. Python ends the run of a generator that is deleted only if it has begun."""
     order = names if names != source.schema.names else None
     with run:
+        yield None
         try:
             for batch in source:
                 yield batch if order is None else batch.select(order)
