@@ -306,11 +306,18 @@ func (s *site) measure(t *testing.T, dest string) {
 	s.wantComplete(t, dest)
 }
 
-// TestKilledOnHDFS checks conversions to HDFS whose data nodes or client are killed.
+// TestKilledOnHDFS checks conversions to HDFS whose data nodes or client are killed. With
+// ROWTOCOL_SOAK it kills on the oldest Hadoop, too.
 func TestKilledOnHDFS(t *testing.T) {
-	c := hadooptest.New(t, hadooptest.Config{DataNodes: 3})
-	t.Run("data node", func(t *testing.T) { killedDataNode(t, c) })
-	t.Run("client", func(t *testing.T) { killedClient(t, c) })
+	versions := []string{""}
+	if soak.Full() {
+		versions = append(versions, hadooptest.Oldest)
+	}
+	for _, version := range versions {
+		c := hadooptest.New(t, hadooptest.Config{Version: version, DataNodes: 3})
+		t.Run("data node "+version, func(t *testing.T) { killedDataNode(t, c) })
+		t.Run("client "+version, func(t *testing.T) { killedClient(t, c) })
+	}
 }
 
 // killedDataNode kills a data node of the pipeline during an upload.

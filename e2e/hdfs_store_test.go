@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 	"github.com/rowtocol/rowtocol/store/hdfs"
@@ -73,14 +74,31 @@ func scratch(t *testing.T, st store.Store) string {
 }
 
 // TestHDFSStore tests the store with each protocol of a cluster: Hadoop's own, WebHDFS,
-// and the variant of WebHDFS that the HttpFS gateway has.
+// and the variant of WebHDFS that the HttpFS gateway has. With ROWTOCOL_SOAK it tests the store
+// with the oldest Hadoop, too, without the gateway.
 func TestHDFSStore(t *testing.T) {
 	c := hadooptest.Shared(t)
-	for name, open := range map[string]func(t *testing.T) store.Store{
+	protocols := protocolsOf(c)
+	protocols["HttpFS"] = func(t *testing.T) store.Store { return webStore(t, c.HTTPFS(), nil) }
+	testProtocols(t, c, protocols)
+	if soak.Full() {
+		t.Run("oldest", func(t *testing.T) {
+			c := hadooptest.New(t, hadooptest.Config{Version: hadooptest.Oldest, DataNodes: 3})
+			testProtocols(t, c, protocolsOf(c))
+		})
+	}
+}
+
+// protocolsOf returns the stores of a cluster by protocol.
+func protocolsOf(c *hadooptest.Cluster) map[string]func(t *testing.T) store.Store {
+	return map[string]func(t *testing.T) store.Store{
 		"RPC":     func(t *testing.T) store.Store { return rpcStore(t, c, "", 0, nil) },
 		"WebHDFS": func(t *testing.T) store.Store { return webStore(t, c.WebURI(), nil) },
-		"HttpFS":  func(t *testing.T) store.Store { return webStore(t, c.HTTPFS(), nil) },
-	} {
+	}
+}
+
+func testProtocols(t *testing.T, c *hadooptest.Cluster, protocols map[string]func(t *testing.T) store.Store) {
+	for name, open := range protocols {
 		t.Run(name, func(t *testing.T) {
 			r := clusterStore{open(t), c}
 			t.Run("as any store", func(t *testing.T) {

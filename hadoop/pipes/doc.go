@@ -3,7 +3,7 @@
 // supports map tasks that read their input themselves.
 //
 // Hadoop's side is org.apache.hadoop.mapred.pipes, whose classes Application,
-// BinaryProtocol and PipesMapRunner are the specification. Hadoop 3.3 to 3.5 differ in
+// BinaryProtocol and PipesMapRunner are the specification. Hadoop 3.1 to 3.5 differ in
 // the names of two variables, and in the hash of the authentication, which can be
 // configured since 3.5.
 //
