@@ -258,7 +258,7 @@ func (s *submittable) local(t *testing.T, code int) {
 	r := run(t, append(append([]string{"convert", "--json"}, s.flags...), append(s.inputs, dest)...)...).want(t, code)
 	var answer submitReport
 	must(t, json.Unmarshal([]byte(r.stdout), &answer))
-	s.rows, s.tasks, s.size = answer.Result.Rows, answer.Result.Tasks, answer.Result.Bytes
+	s.rows, s.tasks, s.size = answer.Result.Rows, answer.Result.Tasks, answer.Result.Bytes+answer.Result.IndexBytes
 	s.want = map[string]string{}
 	for name, content := range plain(t, tree(t, dest)) {
 		s.want[name] = digest([]byte(content))
@@ -273,7 +273,8 @@ type submitReport struct {
 	Result struct {
 		Rows, Bytes  int64
 		Tasks        int
-		ResumedTasks int `json:"resumed_tasks"`
+		ResumedTasks int   `json:"resumed_tasks"`
+		IndexBytes   int64 `json:"index_bytes"`
 		Nothing      bool
 		Seconds      float64
 		Application  string
