@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
@@ -80,6 +81,15 @@ func installedWheel(t *testing.T) (python string, environment []string) {
 func TestPythonPackage(t *testing.T) {
 	python, environment := installedWheel(t)
 	inPython(t, "../python", environment, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", t.TempDir()+"/pytest", "tests")
+}
+
+// TestPythonHDFS converts and reads on HDFS with the Python package.
+func TestPythonHDFS(t *testing.T) {
+	python, environment := installedWheel(t)
+	f := newFolder(t, hadooptest.Shared(t))
+	mail, err := filepath.Abs("../testdata/mail")
+	must(t, err)
+	inPython(t, "../python", environment, python, "tests/hdfs.py", mail, f.URI()+f.path+"/mail.columns")
 }
 
 // TestPythonTypes checks the types and the style of the Python package.

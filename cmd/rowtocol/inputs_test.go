@@ -228,7 +228,7 @@ func TestNotNamed(t *testing.T) {
 	write(t, dir+"/moved/c", []byte("text"))
 	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "moved/c")
 	writePairs(t, dir, "moved/d", 0, 0)
-	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "names 2 files", "moved/d")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "lacks 2 files of --against: ", "moved/d")
 }
 
 // TestLossesAreMentioned checks that verify and inspect report losses.
