@@ -307,7 +307,8 @@ func (s *site) measure(t *testing.T, dest string) {
 }
 
 // TestKilledOnHDFS checks conversions to HDFS whose data nodes or client are killed. With
-// ROWTOCOL_SOAK it kills on the oldest Hadoop, too.
+// ROWTOCOL_SOAK it also kills clients on the oldest Hadoop, which does not show the nodes that
+// receive a file.
 func TestKilledOnHDFS(t *testing.T) {
 	versions := []string{""}
 	if soak.Full() {
@@ -315,7 +316,9 @@ func TestKilledOnHDFS(t *testing.T) {
 	}
 	for _, version := range versions {
 		c := hadooptest.New(t, hadooptest.Config{Version: version, DataNodes: 3})
-		t.Run("data node "+version, func(t *testing.T) { killedDataNode(t, c) })
+		if version == "" {
+			t.Run("data node", func(t *testing.T) { killedDataNode(t, c) })
+		}
 		t.Run("client "+version, func(t *testing.T) { killedClient(t, c) })
 	}
 }
