@@ -39,7 +39,7 @@ def test_flags() -> None:
     )
 
 
-@pytest.mark.parametrize("code", [0, 3])
+@pytest.mark.parametrize("code", [0, 3, 8])
 def test_other_program(code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that is not rowtocol has done nothing, whatever its exit code."""
     fake = tmp_path / "rowtocol"

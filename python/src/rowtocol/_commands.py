@@ -22,8 +22,6 @@ R = TypeVar("R", bound=Result)
 #: A function that is called about once a second, in a thread of its own; or True for a bar of tqdm.
 OnProgress = Callable[[Progress], None] | bool | None
 
-_LOSSES = 8
-
 
 def convert(inputs: Paths | None = None, dest: Path | None = None, *, progress: OnProgress = None, **options: Unpack[_options.ConvertOptions]) -> ConvertResult:
     """Convert Avro files to an output at dest.
@@ -81,7 +79,7 @@ def _run(kind: type[R], command: str, arguments: list[str], progress: OnProgress
             ending = call([command, *arguments_of(options), *arguments], progress=bar.show)
     else:
         ending = call([command, *arguments_of(options), *arguments], progress=progress or None)
-    if ending.code == _LOSSES:
+    if ending.lossy:
         warnings.warn(ending.document["error"]["message"], LossWarning, stacklevel=3)
     else:
         ending.check()

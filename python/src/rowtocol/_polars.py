@@ -36,11 +36,10 @@ def scan(dataset: Dataset) -> polars.LazyFrame:
         return _frame(dataset.schema.empty_table()).schema
 
     def read(columns: list[str] | None, predicate: polars.Expr | None, rows: int | None, _: int | None) -> Iterator[polars.DataFrame]:
-        known = schema()
         # Polars takes the first rows, and then those of them that meet the condition.
-        where = condition(predicate, known) if predicate is not None and rows is None else None
+        where = condition(predicate, schema()) if predicate is not None and rows is None else None
         if columns == []:  # only the number of rows matters, which a frame without columns lacks
-            columns = [known.names()[0]]
+            columns = [schema().names()[0]]
         try:
             batches = dataset.to_batches(columns, where, rows)
         except UsageError:  # for example, an enum does not have the symbol

@@ -29,7 +29,7 @@ logger = logging.getLogger("rowtocol")
 # The program ends within 8 seconds of a signal.
 _STOP_SECONDS = 10
 _PIPE_BYTES = 1 << 20
-_DEFECT, _KILLED = 2, 128 + signal.SIGKILL
+_DEFECT, _LOSSES, _KILLED = 2, 8, 128 + signal.SIGKILL
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ of Linux, which fcntl names since Python 3.10.1
 _LEVELS = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}
 
@@ -59,6 +59,11 @@ class Ending:
     code: int
     document: dict[str, Any]
     text: str = ""  # the last lines of standard error that are not JSON
+
+    @property
+    def lossy(self) -> bool:
+        """Whether the output was published without the rows that damage took."""
+        return self.code == _LOSSES and bool(self.document)
 
     def check(self) -> None:
         """Raise the exception of a run that failed, or that has no final JSON object."""

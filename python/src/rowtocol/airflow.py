@@ -28,7 +28,6 @@ from ._errors import RowtocolError
 from ._flags import Path, Paths, arguments_of, paths_of
 from ._run import Ending, Run
 
-_LOSSES = 8
 _RETRIED = {4, 5, 129, 130, 143}
 
 
@@ -76,7 +75,7 @@ class RowtocolOperator(BaseOperator):  # type: ignore[misc]
         """
         ending = self._call(context)
         result = ending.document.get("result") or {}
-        if ending.code == _LOSSES:
+        if ending.lossy:
             self.log.error("ROWS WERE LOST: %s", json.dumps(result.get("losses"), indent=2))
             return self.figures(result)
         try:
