@@ -30,17 +30,10 @@ func TestAirflow(t *testing.T) {
 	for _, version := range []string{"2", "3"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			requirements := "airflow/requirements-" + version + ".txt"
-			home, err := installed("airflow-"+version, []string{requirements}, func(dir string) error {
-				if err := runInstaller("python3", "-m", "venv", dir); err != nil {
-					return err
-				}
-				return runInstaller(dir+"/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
-			})
+			python, err := installedPython("airflow-"+version, "airflow/requirements-"+version+".txt")
 			if err != nil {
 				testenv.Skip(t, "there is no Airflow "+version+": "+err.Error())
 			}
-			python := filepath.Join(home, "bin/python")
 			t.Run("intervals", func(t *testing.T) { airflowIntervals(newAirflow(t, python)) })
 			t.Run("rerun", func(t *testing.T) { airflowRerun(newAirflow(t, python)) })
 			t.Run("exit codes", func(t *testing.T) { airflowExitCodes(newAirflow(t, python)) })

@@ -173,9 +173,6 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 	}
 	j := &running{key: key, plans: plans, app: e.application(r)}
 	j.app.Found = true
-	if plans != nil {
-		j.tasks = plans.Tasks
-	}
 	if plans == nil && j.app.State == succeeded {
 		ended, err := h.readPlans(ctx, h.endedOf(key), key)
 		if err != nil {
@@ -190,6 +187,7 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 	if plans == nil {
 		return nil, failure.New(failure.Usage, "%s does not exist: %s was already followed to its end, or belongs to another user; to continue its work, submit the same INPUT and DEST", h.Origin+h.jobDir(key), r.id)
 	}
+	j.tasks = plans.Tasks
 	return plans.attached(), e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, report: progress})
 }
 

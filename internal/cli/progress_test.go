@@ -72,23 +72,29 @@ func TestProgressLeft(t *testing.T) {
 	})
 }
 
+// newLogged returns an App that writes to a file, and the text in the file.
+func newLogged(t *testing.T) (a *App, text func() []byte) {
+	f, err := os.Create(t.TempDir() + "/log")
+	testenv.Must(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return NewApp(&Program{Name: "rowtocol"}, nil, f, f), func() []byte {
+		text, err := os.ReadFile(f.Name())
+		testenv.Must(t, err)
+		return text
+	}
+}
+
 // TestProgressEvery checks that a flag sets the time between lines about progress.
 func TestProgressEvery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		name := t.TempDir() + "/log"
-		f, err := os.Create(name)
-		testenv.Must(t, err)
-		defer func() { _ = f.Close() }()
-		a := NewApp(&Program{Name: "rowtocol"}, nil, f, f)
+		a, text := newLogged(t)
 		testenv.Must(t, a.RootCommand().PersistentFlags().Set("progress-every", "2s"))
 		a.LogStart()
 		time.Sleep(7 * time.Second)
 		a.endRun(0, "done")
 		a.end(nil)
-		text, err := os.ReadFile(name)
-		testenv.Must(t, err)
-		if n := bytes.Count(text, []byte(`"progress"`)); n != 3 {
-			t.Errorf("%d lines\n%s", n, text)
+		if n := bytes.Count(text(), []byte(`"progress"`)); n != 3 {
+			t.Errorf("%d lines\n%s", n, text())
 		}
 	})
 }
@@ -96,11 +102,7 @@ func TestProgressEvery(t *testing.T) {
 // TestProgressLines checks that without a terminal a line about progress comes every minute.
 func TestProgressLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		name := t.TempDir() + "/log"
-		f, err := os.Create(name)
-		testenv.Must(t, err)
-		defer func() { _ = f.Close() }()
-		a := NewApp(&Program{Name: "rowtocol"}, nil, f, f)
+		a, text := newLogged(t)
 		a.Command = "convert"
 		a.LogStart("dest", "out")
 		time.Sleep(time.Minute + time.Second) // for example, reading the inputs' headers
@@ -118,10 +120,8 @@ func TestProgressLines(t *testing.T) {
 		a.endRun(0, "done")
 		a.end(nil)
 		time.Sleep(2 * time.Minute)
-		text, err := os.ReadFile(name)
-		testenv.Must(t, err)
 		var lines []map[string]any
-		for line := range bytes.Lines(text) {
+		for line := range bytes.Lines(text()) {
 			var l map[string]any
 			testenv.Must(t, json.Unmarshal(line, &l))
 			lines = append(lines, l)
