@@ -309,7 +309,7 @@ func (r *Reader) readLength() error {
 	}
 	repeat, length := int64(1), v
 	if v < 0 {
-		repeat, length = 1+(1-v)>>1, (v+1)&1
+		repeat, length = repeatOf(v)
 	}
 	//guard: rejects a repeat that reaches beyond its block
 	if repeat > r.lengths {
@@ -438,9 +438,10 @@ func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 		if n, sum = n-skipped, sum+items; n == 0 {
 			break
 		}
-		if err := r.startRepeat(); errors.Is(err, io.EOF) {
-			return 0, r.endsEarly(n)
-		} else if err != nil {
+		if err := r.startRepeat(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return 0, r.endsEarly(n)
+			}
 			return 0, err
 		}
 		k := min(n, r.repeat)
@@ -464,21 +465,31 @@ func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 	return sum, nil
 }
 
-// skipShort skips up to n sequences, as long as they are of the most common kind, as
-// locateSequences locates them. It returns how many it skipped, and the sum of their lengths.
+// skipShort skips up to n sequences, as long as they are of the most common kinds: those that
+// locateSequences locates, and repeats of one byte. It returns how many it skipped, and the sum of
+// their lengths.
 func (r *Reader) skipShort(n int64) (skipped, sum int64) {
 	fixed, varint := fixedSize(r.typ), quickVarints(r.typ)
 	sized := r.typ == String || r.typ == Bytes
-	if r.repeat > 0 || r.values > 0 || fixed == 0 && varint == 0 && !sized {
+	if r.repeat > 0 || r.values > 0 || fixed == 0 && varint == 0 && !sized && r.typ != Null {
 		return 0, 0
 	}
 	data, pos := r.data, r.pos
 	n = min(n, r.lengths)
 sequences:
-	for skipped < n && pos < len(data) && data[pos]&0x81 == 0 {
-		length := int(data[pos] >> 1)
-		end := pos + 1 + length*fixed
-		for k := 0; k < length && fixed == 0; k++ {
+	for skipped < n && pos < len(data) && data[pos] < 0x80 {
+		repeat, values := int64(1), int64(data[pos]>>1)
+		if data[pos]&1 != 0 {
+			var length int64
+			repeat, length = repeatOf(-values - 1)
+			//guard: leaves a repeat in a version of the format without them to readLength
+			if repeat > n-skipped || !r.repeats {
+				break // partly skipped, or too long
+			}
+			values = repeat * length
+		}
+		end := pos + 1 + int(values)*fixed
+		for k := values; k > 0 && fixed == 0 && r.typ != Null; k-- {
 			size := 0
 			if varint > 0 && end < len(data) {
 				size = quickVarintSize(data[end:], varint)
@@ -495,8 +506,8 @@ sequences:
 			break
 		}
 		pos = end
-		sum += int64(length)
-		skipped++
+		sum += values
+		skipped += repeat
 	}
 	if skipped > 0 {
 		r.pos, r.bit = pos, 0
@@ -504,6 +515,9 @@ sequences:
 	}
 	return skipped, sum
 }
+
+// repeatOf returns how many equal lengths a negative coded length stands for, and that length.
+func repeatOf(coded int64) (repeat, length int64) { return 1 + (1-coded)>>1, (coded + 1) & 1 }
 
 // addLengths adds k lengths of the repeat to sum.
 func (r *Reader) addLengths(sum, k int64) (int64, error) {
