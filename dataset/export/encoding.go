@@ -93,18 +93,23 @@ type line struct {
 	written int // number of bytes of the line that were written
 }
 
-// longText is the length in bytes from which text is written in pieces. It is a multiple of
-// 3, so that the base64 of pieces needs no padding between them.
-const longText = 96 << 10
+const (
+	// longText is the length in bytes from which text is written in pieces. It is a multiple of
+	// 3, so that the base64 of pieces needs no padding between them.
+	longText = 96 << 10
+	// longLine is the length in bytes from which the text of a line is written in pieces.
+	// Shorter lines stay in the buffer with the lines before them.
+	longLine = 48 << 10
+)
 
 // start begins a line after the bytes of dst.
 func (l *line) start(dst, row []byte) {
 	l.in, l.begin, l.written = datum{row: row}, len(dst), 0
 }
 
-// flush writes dst if it is long, and returns the buffer to go on with.
+// flush writes dst if it is long and has much of the line, and returns the buffer to go on with.
 func (l *line) flush(dst []byte) []byte {
-	if len(dst) < longText {
+	if len(dst) < longText || len(dst)-l.begin < longLine {
 		return dst
 	}
 	return l.write(dst)
