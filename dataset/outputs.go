@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,9 +111,15 @@ type foundIncrement struct {
 // findIncrement reads the directory of an increment.
 func (l *finder) findIncrement(ctx context.Context, info store.Info) (r foundIncrement, err error) {
 	r.output, r.success, err = l.readOutput(ctx, info.Path)
+	if errors.Is(err, ErrUnfinished) && isIncrement(info) {
+		// The directory is empty for a moment while the increment is published.
+		infos, failed := l.store.List(ctx, info.Path)
+		if failed == nil && len(infos) == 0 {
+			return r, nil
+		}
+		err = cmp.Or(failed, err)
+	}
 	switch {
-	case errors.Is(err, ErrUnfinished) && l.isEmptyIncrement(ctx, info):
-		return r, nil
 	case l.partial && errors.Is(err, ErrUnfinished):
 		r.files, err = l.store.List(ctx, info.Path)
 		return r, err
@@ -133,11 +140,4 @@ func (l *finder) findIncrement(ctx context.Context, info store.Info) (r foundInc
 func isIncrement(info store.Info) bool {
 	_, _, ok := manifest.ParseIncrement(info.Name)
 	return ok
-}
-
-// isEmptyIncrement reports whether the directory of an increment is empty. It is empty
-// for a moment while the increment is published.
-func (l *finder) isEmptyIncrement(ctx context.Context, info store.Info) bool {
-	infos, err := l.store.List(ctx, info.Path)
-	return isIncrement(info) && err == nil && len(infos) == 0
 }
