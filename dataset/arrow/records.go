@@ -11,8 +11,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 )
 
-// BatchRows is a batch size that suits readers of Arrow.
-const BatchRows = 1 << 16
+// BatchRows is a batch size that suits readers of Arrow, and processor caches.
+const BatchRows = 1 << 12
 
 // Copies is the most copies of a batch that Records and its writer have at the same time.
 const Copies = 1
