@@ -1,15 +1,16 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 )
 
 // Batch is the values of columns of some rows, side by side.
@@ -45,6 +46,11 @@ type spanReader interface {
 	// are in the part that opened returns. The caller may change the spans until the next call.
 	next() ([]span, error)
 	opened() *queryPart
+	// bindCursors returns cursors at the start of the range in a part that opened returned: own, or
+	// others over the same columns.
+	bindCursors(own *cursors, part *queryPart) (*cursors, error)
+	// passTurn lets the next reader use the part of the range, if it waits for that.
+	passTurn()
 	chosen() (all []column.Column, numbers []int)
 	at(row int64) place
 	note(o *origins, first int, rows span)
@@ -60,6 +66,8 @@ type batchReader struct {
 	ctx     context.Context
 	plan    *Plan
 	columns *columns
+	own     *cursors // cursors over parts that are not used by turns
+	run     format.Runner
 	maxRows int
 	firm    bool // batches are not made smaller for lack of memory
 	open    *queryPart
@@ -70,7 +78,7 @@ type batchReader struct {
 
 // newBatchReader returns a reader of batches with the columns of m, which is the plan's mapping.
 func newBatchReader(ctx context.Context, p *Plan, m *shred.Mapping) *batchReader {
-	b := &batchReader{ctx: ctx, plan: p, maxRows: cmp.Or(p.query.BatchRows, defaultBatchRows), batch: Batch{plan: p}}
+	b := &batchReader{ctx: ctx, plan: p, maxRows: p.batchRows(), run: parallel.NewWorkers(p.workers()).Do, batch: Batch{plan: p}}
 	if p.query.Schema == nil {
 		b.spanReader = newMatchReader(ctx, p, false)
 	} else {
@@ -90,8 +98,9 @@ func (b *batchReader) begin(rows *rowRange) error {
 	copies := b.plan.query.Copies
 	all, numbers := b.chosen()
 	memory := vectorMemory{heap: b.plan.dataset.list.memory.NewHeap(), copies: int64(copies)}
-	b.columns, b.open = newColumns(all, numbers, memory), nil
-	b.columns.firm = b.firm
+	b.columns, b.open = newColumns(b.ctx, all, numbers, memory), nil
+	b.columns.firm, b.columns.run = b.firm, b.run
+	b.own = b.columns.cursors
 	if err := memory.heap.Reserve(int64(len(numbers)*(1+copies)) * shred.ColumnMemory); err != nil {
 		return fmt.Errorf("%d columns: %w", len(numbers), err)
 	}
@@ -129,13 +138,14 @@ func (b *batchReader) fill() (err error) {
 			}
 		}
 		if file := b.opened(); file != b.open {
-			switch err := b.columns.bind(file); {
+			cursors, err := b.bindCursors(b.own, file)
+			switch {
 			case errors.As(err, new(*budget.Error)) && b.columns.rows > 0 && !b.firm:
 				return nil // the next batch has the memory of this one
 			case err != nil:
 				return b.located(err)
 			}
-			b.open = file
+			b.open, b.columns.cursors = file, cursors
 		}
 		n, err := b.columns.read(b.found, b.maxRows)
 		if err != nil {
@@ -144,7 +154,9 @@ func (b *batchReader) fill() (err error) {
 		if n == 0 {
 			return nil
 		}
-		b.noteRead(n)
+		if b.noteRead(n); len(b.found) == 0 {
+			b.passTurn()
+		}
 	}
 	return nil
 }

@@ -109,7 +109,11 @@ func BatchResults[T any](ctx context.Context, p *Plan, start func() func(b *Rang
 	if err != nil {
 		return nil, err
 	}
-	return newResults(ctx, p, newRanges(p, batchedBlock), func(ctx context.Context, workers int) resultMaker[T] {
+	ranges := newRanges(p, batchedBlock)
+	if p.query.Schema == nil {
+		ranges.turnRows = int64(p.batchRows())
+	}
+	return newResults(ctx, p, ranges, func(ctx context.Context, workers int) resultMaker[T] {
 		most := 1
 		if workers > 1 {
 			most = mostSets

@@ -1,11 +1,14 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sort"
+	"sync/atomic"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
@@ -20,12 +23,14 @@ const (
 	// maxItems bounds the items of one column in a batch, and maxTotal the items of all
 	// columns: a few bytes of repeats can stand for any number of items.
 	maxItems = 1 << 24
-	maxTotal = 1 << 26
+	// groupedColumns is about how many columns a group has.
+	groupedColumns = 64
+	maxTotal       = 1 << 26
 )
 
 // columns reads columns side by side into vectors.
 type columns struct {
-	cursors
+	*cursors
 	vectors                []*column.Vector
 	marks                  []mark
 	window                 []stretch   // rows that are read together
@@ -34,17 +39,22 @@ type columns struct {
 	rows                   int         // number of rows in the vectors
 	bytes                  int64       // approximate bytes of these rows in blocks
 	memory                 vectorMemory
-	empty                  []bool // per column, whether it is an array whose items take no bytes
-	firm                   bool   // fewer rows are read for lack of space in vectors, but not for lack of memory
+	groups                 []span // columns that are read one after another, each with its children
+	ctx                    context.Context
+	run                    format.Runner // reads groups
+	total                  atomic.Int64  // number of lengths and items that append read
+	empty                  []bool        // per column, whether it is an array whose items take no bytes
+	firm                   bool          // fewer rows are read for lack of space in vectors, but not for lack of memory
 }
 
-func newColumns(all []column.Column, numbers []int, memory vectorMemory) *columns {
+func newColumns(ctx context.Context, all []column.Column, numbers []int, memory vectorMemory) *columns {
 	n := len(numbers)
 	c := &columns{
 		cursors: newCursors(all, numbers), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([][]stretch, n),
-		memory: memory,
+		memory: memory, ctx: ctx,
 	}
 	c.memory.sizes = make([]vectorSize, n)
+	c.groups = groupColumns(c.parents)
 	for i := range c.vectors {
 		c.vectors[i] = new(column.Vector)
 		col := &all[numbers[i]]
@@ -162,14 +172,22 @@ func (c *columns) append() error {
 		c.marks[i] = markOf(v)
 	}
 	c.at = -1
-	total := 0
-	for i := range c.columnCursors {
+	c.total.Store(0)
+	if len(c.groups) == 1 {
+		return c.appendGroup(c.groups[0])
+	}
+	return c.run.First(c.ctx, len(c.groups), func(_ context.Context, i int) error { return c.appendGroup(c.groups[i]) })
+}
+
+// appendGroup reads a group of columns.
+func (c *columns) appendGroup(group span) error {
+	for i := int(group.from); i < int(group.to); i++ {
 		items, err := c.appendAccounted(i)
 		if err != nil {
 			return err
 		}
 		//guard: bounds the memory for repeats
-		if total += items + len(c.vectors[i].Lengths) - c.marks[i].lengths; total > maxTotal {
+		if c.total.Add(int64(items+len(c.vectors[i].Lengths)-c.marks[i].lengths)) > maxTotal {
 			return column.ErrFull
 		}
 		if err := c.check(i); err != nil {
@@ -177,6 +195,18 @@ func (c *columns) append() error {
 		}
 	}
 	return nil
+}
+
+// groupColumns divides columns into groups. A child is in the group of its parent.
+func groupColumns(parents []int) (groups []span) {
+	first := 0
+	for next := 1; next <= len(parents); next++ {
+		if next == len(parents) || next-first >= groupedColumns && parents[next] < 0 {
+			groups = append(groups, span{int64(first), int64(next)})
+			first = next
+		}
+	}
+	return groups
 }
 
 // growItems adds the items without bytes that append read to the growth of their file.

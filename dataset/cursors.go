@@ -32,9 +32,9 @@ type extent struct {
 	rowSize int64 // approximate bytes per row in the extent's block
 }
 
-func newCursors(all []column.Column, numbers []int) cursors {
+func newCursors(all []column.Column, numbers []int) *cursors {
 	n := len(numbers)
-	c := cursors{all: all, numbers: numbers, parents: make([]int, n), extents: make([]extent, n), moved: make([]int64, n)}
+	c := &cursors{all: all, numbers: numbers, parents: make([]int, n), extents: make([]extent, n), moved: make([]int64, n)}
 	index := make(map[int]int, n)
 	for i, number := range numbers {
 		c.parents[i], index[number] = -1, i

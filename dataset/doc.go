@@ -51,8 +51,13 @@
 // A worker opens parts, finds the rows of a range that match, and makes results of them:
 // RowResults of rows, BatchResults of batches. Scan and Count use results too, if Query.Workers
 // is more than 1. Ranges depend on sizes of files and on the query alone, so results do not
-// depend on the number of workers. A range that is read before its turn waits, within bounds
+// depend on the number of workers. A range that is read ahead of others waits, within bounds
 // of memory. If memory is too short for several workers, one worker reads the rest.
+//
+// Ranges of a part with many columns are much smaller than its blocks, and are turns: the workers
+// share the part and its cursors, and use them one after another. A worker takes the values of its
+// rows out of the blocks, passes the part on, and makes results of the values. Workers that have
+// nothing else to do take values as well, each out of some of the columns.
 //
 // Rows of Avro files, and of parts that store rows whole, are shredded to the columns of the
 // condition, or to those that batches ask for. Otherwise rows that match are copied, or

@@ -32,10 +32,14 @@ type matchReader struct {
 	todo  []span // rows of the part that are not in file yet
 	part  int    // index in Listing.Parts of the part of file and made, -1 without a part
 	file  *queryPart
-	block *rowBlock // memory of in-memory parts; nil before the first one of the section
-	made  *rowParts // makes in-memory parts of the part's rows; nil if it stores columns
-	find  *filter   // finds the matching rows of file; nil without a condition
-	rest  []span    // rows of file that were not returned yet
+	// shared is the part of file while it is this reader's turn to use it. borrowed says that file is
+	// of a turn, even if it was passed on.
+	shared   *sharedPart
+	borrowed bool
+	block    *rowBlock // memory of in-memory parts; nil before the first one of the section
+	made     *rowParts // makes in-memory parts of the part's rows; nil if it stores columns
+	find     *filter   // finds the matching rows of file; nil without a condition
+	rest     []span    // rows of file that were not returned yet
 }
 
 func newMatchReader(ctx context.Context, p *Plan, whole bool) *matchReader {
@@ -114,11 +118,18 @@ func (r *matchReader) move() error {
 			return err
 		}
 	}
+	turn := r.rows.turn
 	if r.index = min(r.index+1, len(r.rows.parts)); r.index == len(r.rows.parts) {
+		r.passTurn()
 		return io.EOF
 	}
 	p := &r.rows.parts[r.index]
 	r.todo = slices.Clone(p.spans) // the range may be read again
+	if turn != nil && r.rows.shared {
+		r.closePart()
+		r.part = p.part
+		return r.takeTurn(turn)
+	}
 	if p.blocks == nil && p.part == r.part && r.file != nil && r.made == nil {
 		return r.examineAll()
 	}
@@ -234,7 +245,7 @@ func (r *matchReader) examine(spans []span) (err error) {
 		return nil
 	}
 	if r.find == nil {
-		if r.find, err = newFilter(r.where, r.section.section.mapping.Columns, r.file); err != nil {
+		if r.find, err = newFilter(r.ctx, r.where, r.section.section.mapping.Columns, r.file); err != nil {
 			return err
 		}
 	}
@@ -287,10 +298,12 @@ func (r *matchReader) closePart() {
 // closeFile closes the file.
 func (r *matchReader) closeFile() {
 	r.find, r.rest = nil, nil
-	if r.file != nil {
+	if r.shared != nil {
+		r.stats = r.shared.close().Plus(r.stats)
+	} else if r.file != nil && !r.borrowed {
 		r.file.Close()
-		r.file = nil
 	}
+	r.file, r.shared, r.borrowed = nil, nil, false
 }
 
 // located adds the file to an error.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
@@ -54,6 +55,8 @@ type OpenPart struct {
 	end    context.CancelFunc // ends the reads of the files
 	ahead  *ahead             // nil for local files
 	memory *budget.Heap
+
+	mu     sync.Mutex    // guards growth, for readers that use the part by turns
 	growth damage.Growth // growth of the files
 }
 
@@ -106,6 +109,8 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 
 // grow adds rows, or items that take no bytes, to the growth of the files.
 func (o *OpenPart) grow(rows int64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.growth.Rows += rows
 	return o.growth.Check(o.name, -1)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -290,6 +291,9 @@ func (p *Plan) limit() int64 {
 }
 
 // workers returns the number of goroutines that read.
+// batchRows returns the most rows of a batch.
+func (p *Plan) batchRows() int { return cmp.Or(p.query.BatchRows, defaultBatchRows) }
+
 func (p *Plan) workers() int {
 	if p.oneReader() {
 		return 1

@@ -25,6 +25,8 @@ const (
 	// its largest later range. The first range is small, so that a query of few rows is fast.
 	firstBlocks = 64 << 10
 	mostBlocks  = 1 << 20
+	// ownRange is the cost of rows that are a range of their own.
+	ownRange = math.MaxInt64 / 2
 	// onlyRows is the least number of rows of Query.Only that make a range of a part.
 	onlyRows = 512
 )
@@ -36,6 +38,7 @@ type rowRange struct {
 	parts   []rangePart
 	memory  *budget.Heap // memory of stored blocks; nil without blocks
 	shared  bool         // others read the ranges before and after it
+	turn    *turn        // unless nil, the range is read by turns if it is shared
 }
 
 // rangePart is rows of a part.
@@ -57,8 +60,9 @@ type place struct {
 	row  int64
 }
 
-// resume drops the rows before a place.
+// resume drops the rows before a place. The rest is not read by turns.
 func (r *rowRange) resume(at place) {
+	r.turn = nil
 	r.parts = r.parts[at.part:]
 	if len(r.parts) > 0 {
 		r.parts[0].spans = intersect(r.parts[0].spans, []span{{at.row, math.MaxInt64}})
@@ -108,16 +112,18 @@ func (r *rowRange) release() {
 // ranges divides the rows that a query may return into ranges, in row order. Without a
 // condition, it applies the offset and the limit.
 type ranges struct {
-	plan    *Plan
-	block   int64 // least stored bytes of each column of a range
-	section int
-	part    int   // index of the next part in Listing.Parts
-	from    int64 // row of this part at which the next range begins
-	skip    int64 // number of rows still to skip
-	left    int64 // number of rows still to return
-	blocks  *avroBlocks
-	stats   Stats
-	err     error // error after the last range
+	plan     *Plan
+	block    int64            // least stored bytes of each column of a range
+	turnRows int64            // most rows of a turn; 0 if no part is read by turns
+	turns    chan *sharedPart // the part of the next turn; nil if it is the first one of its part
+	section  int
+	part     int   // index of the next part in Listing.Parts
+	from     int64 // row of this part at which the next range begins
+	skip     int64 // number of rows still to skip
+	left     int64 // number of rows still to return
+	blocks   *avroBlocks
+	stats    Stats
+	err      error // error after the last range
 }
 
 func newRanges(p *Plan, block int64) *ranges {
@@ -139,7 +145,7 @@ func (r *ranges) next(ctx context.Context) (*rowRange, error) {
 			cost += c
 			most = r.bytes(r.plan.sections[g.section])
 		}
-		if errors.Is(r.err, errSection) {
+		if errors.Is(r.err, errEnd) {
 			r.err = nil
 			break
 		}
@@ -158,8 +164,8 @@ func (r *ranges) retry() {
 	}
 }
 
-// errSection is returned before the first part of another section.
-var errSection = errors.New("another section")
+// errEnd is returned before rows that need another range: those of another section, and turns.
+var errEnd = errors.New("the range ends")
 
 // add adds rows of the next part to a range, and returns how many bytes it takes to read them.
 func (r *ranges) add(ctx context.Context, g *rowRange) (cost int64, err error) {
@@ -170,7 +176,7 @@ func (r *ranges) add(ctx context.Context, g *rowRange) (cost int64, err error) {
 			r.section++
 		}
 		if len(g.parts) > 0 && g.section != r.section {
-			return 0, errSection
+			return 0, errEnd
 		}
 		g.section = r.section
 		if p.avro {
@@ -184,7 +190,7 @@ func (r *ranges) add(ctx context.Context, g *rowRange) (cost int64, err error) {
 			r.stats.Passed += p.Rows
 			continue
 		}
-		return r.addRows(g, p), nil
+		return r.addRows(g, p)
 	}
 	return 0, io.EOF
 }
@@ -213,21 +219,31 @@ func (r *ranges) skipRows(rows int64) {
 // bytes returns about how many stored bytes a range of a section has.
 func (r *ranges) bytes(p *sectionPlan) int64 { return max(rangeBytes, int64(p.inFiles)*r.block) }
 
-// addRows adds rows of a part to a range: all, or those of one of equal ranges of a large part.
-func (r *ranges) addRows(g *rowRange, p *Part) (cost int64) {
+// addRows adds rows of a part to a range: all, those of one of equal ranges of a large part, or
+// those of a turn.
+func (r *ranges) addRows(g *rowRange, p *Part) (cost int64, err error) {
 	s := r.plan.sections[r.section]
 	stored := p.Bytes / max(int64(len(s.files.Columns)), 1) * int64(s.inFiles)
-	to := p.Rows
-	if n := (stored + r.bytes(s)/2) / r.bytes(s); n > 1 && !keepsRows(p.format) {
+	to, turn := p.Rows, r.rowsOfTurn(p, stored)
+	if turn > 0 {
+		if len(g.parts) > 0 {
+			return 0, errEnd
+		}
+		to = min(r.from+r.skip+turn, p.Rows)
+	} else if n := (stored + r.bytes(s)/2) / r.bytes(s); n > 1 && !keepsRows(p.format) {
 		to = r.end(p, n)
 	}
 	add := rangePart{part: r.part, from: r.from, rows: to - r.from, spans: r.trim(r.candidates(to))}
 	g.parts = append(g.parts, add)
 	cost = partCost + int64(float64(stored)*float64(to-r.from)/float64(max(p.Rows, 1)))
+	if turn > 0 {
+		r.addTurn(g, to == p.Rows || r.left == 0)
+		cost = ownRange
+	}
 	if r.from = to; to == p.Rows {
 		r.part, r.from = r.part+1, 0
 	}
-	return cost
+	return cost, nil
 }
 
 // end returns the row at which the next of n ranges of a part ends. The ranges have equally many
@@ -324,11 +340,12 @@ func (r *ranges) addBlocks(ctx context.Context, g *rowRange, p *Part) (cost int6
 	case err != nil:
 		return 0, err
 	}
-	return math.MaxInt64 / 2, nil // a range of its own
+	return ownRange, nil
 }
 
-// close closes the Avro file that is open.
+// close closes the Avro file that is open, and the part of the next turn.
 func (r *ranges) close() {
+	r.endTurns()
 	if r.blocks != nil {
 		r.blocks.close()
 		r.blocks = nil

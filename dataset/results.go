@@ -243,6 +243,7 @@ func (r *Results[T]) Alone() bool {
 	}
 	r.again, r.readers, r.ended = append(again, r.again...), 1, false
 	r.ranges.retry()
+	r.ranges.endTurns()
 	return true
 }
 
@@ -257,6 +258,9 @@ func (r *Results[T]) unread() (slots []*slot[T]) {
 	}
 	for _, s := range slots {
 		r.drop(s)
+		if s.rows != nil && s.rows.turn != nil {
+			r.stats = abandon(s.rows.turn.from).Plus(r.stats)
+		}
 	}
 	return slots
 }

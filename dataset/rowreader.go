@@ -6,14 +6,17 @@ import (
 	"fmt"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 )
 
 // rowReader reads the rows of ranges one by one. It belongs to one goroutine.
 type rowReader struct {
 	*matchReader
 	memory   *budget.Heap    // memory of rows and columns
+	run      format.Runner   // runs pieces of a turn
 	reserved int64           // bytes reserved for columns
 	resolver *shred.Resolver // nil if rows are not resolved
 	project  *shred.Resolver // takes the chosen fields out of whole rows; nil if all are chosen
@@ -22,7 +25,8 @@ type rowReader struct {
 	whole    int64           // bytes reserved for datum if it is of a whole row
 
 	open     *queryPart // the part whose columns are open
-	cursors  cursors
+	own      *cursors   // cursors over parts that are not used by turns
+	cursors  *cursors
 	assemble *shred.Assembler
 	found    []span // rows found, without the rows that are being read
 	count    int64  // number of rows of the current span still to be read
@@ -43,7 +47,8 @@ const (
 const maxRow = 1 << 30
 
 func newRowReader(ctx context.Context, p *Plan) *rowReader {
-	return &rowReader{matchReader: newMatchReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap()}
+	run := parallel.NewWorkers(p.workers()).Do
+	return &rowReader{matchReader: newMatchReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap(), run: run}
 }
 
 // begin starts with a range.
@@ -53,7 +58,7 @@ func (s *rowReader) begin(rows *rowRange) error {
 	if err != nil || !moved {
 		return err
 	}
-	s.open, s.cursors = nil, newCursors(s.section.section.mapping.Columns, s.section.columns)
+	s.open, s.own = nil, newCursors(s.section.section.mapping.Columns, s.section.columns)
 	s.resolver, s.project = newResolver(s.section.resolution), newResolver(s.section.projection)
 	return nil
 }
@@ -251,19 +256,26 @@ func (s *rowReader) start() error {
 	}
 	s.assemble.Start(s.readEnd - from)
 	s.cursors.at = s.readEnd // the position after the assembler has read these rows
+	if s.shared != nil && s.assemble.Load(s.ctx, s.run, loadedBytes) {
+		s.passTurn()
+	}
 	return nil
 }
 
 // openColumns opens the columns of a part.
-func (s *rowReader) openColumns(f *queryPart) error {
+func (s *rowReader) openColumns(f *queryPart) (err error) {
 	s.open, s.end, s.readEnd, s.items = f, 0, 0, 0
 	if f.whole != nil {
 		return nil
 	}
-	if err := s.cursors.bind(f); err != nil {
+	if s.cursors, err = s.bindCursors(s.own, f); err != nil {
 		return err
 	}
-	if more := int64(len(s.cursors.columnCursors))*shred.ColumnMemory - s.reserved; more > 0 {
+	need := int64(len(s.cursors.columnCursors)) * shred.ColumnMemory
+	if s.shared != nil {
+		need += loadedBytes
+	}
+	if more := need - s.reserved; more > 0 {
 		if err := s.memory.Reserve(more); err != nil {
 			return err
 		}

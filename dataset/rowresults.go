@@ -44,7 +44,9 @@ func (r *Rows) Read() {
 // is complete in the results before the next call of Next. Results that hold a Buffer of the worker
 // wait within bounds.
 func RowResults[T any](ctx context.Context, p *Plan, start func(w *Waiting) func(rows *Rows, emit func(T) error) error) *Results[T] {
-	return newResults(ctx, p, newRanges(p, rowsBlock), func(ctx context.Context, workers int) resultMaker[T] {
+	ranges := newRanges(p, rowsBlock)
+	ranges.turnRows = leastTurn
+	return newResults(ctx, p, ranges, func(ctx context.Context, workers int) resultMaker[T] {
 		w := newWaiting(ctx, p.dataset.list.memory, workers)
 		return &rowResults[T]{rows: Rows{rowReader: newRowReader(ctx, p)}, waiting: w, of: start(w)}
 	})

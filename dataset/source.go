@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"io"
+	"sync/atomic"
 
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
@@ -10,7 +11,7 @@ import (
 
 // source is the file that a format reads. It counts reads, and keeps blocks that are
 // read twice: to find the rows that match, and to return these rows. It belongs to one
-// goroutine, unless read and reread are nil.
+// goroutine, unless reread is nil.
 type source struct {
 	file
 	read *Stats // nil if reads are not counted
@@ -98,8 +99,8 @@ func (s *source) ReadBlock(p []byte, col int, off, end int64) (n int, err error)
 
 func (s *source) count(bytes int, blocks int64) {
 	if s.read != nil {
-		s.read.BytesRead += int64(bytes)
-		s.read.BlocksRead += blocks
+		atomic.AddInt64(&s.read.BytesRead, int64(bytes))
+		atomic.AddInt64(&s.read.BlocksRead, blocks)
 	}
 }
 

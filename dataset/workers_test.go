@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -73,6 +77,74 @@ func readAs(t *testing.T, way string, d *dataset.Dataset, q dataset.Query) (rows
 	}
 }
 
+// batchTexts returns the values of each batch of a query as text, with the error that ended them.
+func batchTexts(t *testing.T, d *dataset.Dataset, q dataset.Query) (texts []string, err error) {
+	t.Helper()
+	p, err := d.Plan(q)
+	testenv.Must(t, err)
+	m, err := p.Mapping()
+	testenv.Must(t, err)
+	r, err := dataset.BatchResults(t.Context(), p, func() func(*dataset.RangeBatches, func(string) error) error {
+		return func(b *dataset.RangeBatches, emit func(string) error) error {
+			for {
+				if err := b.Next(); err != nil {
+					if err == io.EOF {
+						return nil
+					}
+					return err
+				}
+				release := b.Keep()
+				var text strings.Builder
+				for i := range m.Columns {
+					v := *b.Vector(i)
+					v.Limit = 0 // depends on the free memory
+					fmt.Fprintln(&text, v)
+				}
+				release()
+				if err := emit(text.String()); err != nil {
+					return err
+				}
+			}
+		}
+	})
+	testenv.Must(t, err)
+	defer r.Close()
+	for {
+		text, err := r.Next()
+		if err != nil {
+			return texts, err
+		}
+		texts = append(texts, text)
+	}
+}
+
+// Batches do not depend on the number of workers, and damage is met after the same ones.
+func TestWorkersMakeBatches(t *testing.T) {
+	same := func(t *testing.T, path string) {
+		t.Helper()
+		memory := budget.New(256 << 20)
+		d := openIn(t, path, memory)
+		for _, q := range []dataset.Query{{Limit: -1}, {Limit: 700, Offset: 1333}, {Limit: -1, Where: "seen"}, {Limit: -1, BatchRows: 100}} {
+			want, wantErr := batchTexts(t, d, q)
+			q.Workers = 3
+			got, err := batchTexts(t, d, q)
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || !slices.Equal(got, want) || wantErr == io.EOF && len(want) == 0 {
+				t.Errorf("%+v: %d batches, then %v; one worker makes %d, then %v", q, len(got), err, len(want), wantErr)
+			}
+		}
+		if left := memory.Size() - memory.Available(); left != 0 {
+			t.Errorf("%d bytes are still reserved", left)
+		}
+	}
+	eachSet(t, same)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir := wideSet(t, f, 3000)
+		parts := partsOf(t, dir)
+		damagePart(t, parts[len(parts)-1])
+		same(t, dir)
+	})
+}
+
 // eachSet calls test with paths of datasets of several ranges.
 func eachSet(t *testing.T, test func(t *testing.T, path string)) {
 	t.Run("avro", func(t *testing.T) {
@@ -83,7 +155,32 @@ func eachSet(t *testing.T, test func(t *testing.T, path string)) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _ := mailSet(t, f, 1500)
 		test(t, dir)
+		t.Run("wide", func(t *testing.T) { test(t, wideSet(t, f, 3000)) })
 	})
+}
+
+// wideSet makes an output of mails with so many more columns that workers read rows by turns. Each part
+// has several turns.
+func wideSet(t *testing.T, f format.Format, n int) (dir string) {
+	t.Helper()
+	var fields strings.Builder
+	types := []string{`"long"`, `["null","int"]`, `"boolean"`, `"double"`, `["string","null"]`, `{"type":"array","items":"int"}`}
+	for i := range 140 {
+		fmt.Fprintf(&fields, `,{"name":"f%d","type":%s}`, i, types[i%len(types)])
+	}
+	more := `{"type":"record","name":"More","fields":[{"name":"first","type":"string"}` + fields.String() + `]}`
+	schema := strings.TrimRight(mailgen.Schema, " \n")
+	schema = strings.TrimSuffix(schema, "]}") + `,{"name":"more","type":` + more + `}]}`
+	root, r := avrotest.Parse(t, more).Root(), rand.New(rand.NewPCG(1, 41))
+	rows := mails(5, n)
+	for i := range rows {
+		rows[i] = append(rows[i], randavro.Datum(r, root)...)
+	}
+	base := t.TempDir()
+	writeAvro(t, filepath.Join(base, "wide.avro"), schema, rows)
+	dir = filepath.Join(base, "wide.columns")
+	convert(t, f, filepath.Join(base, "wide.avro"), dir, settings{rowGroup: 1 << 20, blockSize: 16 << 10})
+	return dir
 }
 
 func openIn(t *testing.T, path string, memory *budget.Pool) *dataset.Dataset {
@@ -199,8 +296,7 @@ func TestWorkersInLittleMemory(t *testing.T) {
 
 // The first damage in row order is returned, after the rows before it.
 func TestWorkersMeetDamage(t *testing.T) {
-	eachFormat(t, func(t *testing.T, f format.Format) {
-		dir, _ := mailSet(t, f, 1500)
+	test := func(t *testing.T, dir string) {
 		parts := partsOf(t, dir)
 		for _, i := range []int{len(parts) * 2 / 3, len(parts) - 1} {
 			damagePart(t, parts[i])
@@ -213,6 +309,11 @@ func TestWorkersMeetDamage(t *testing.T) {
 				t.Errorf("%s: %d rows, %v; want %d rows, %v", way, len(several), err, len(one), errOne)
 			}
 		}
+	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := mailSet(t, f, 1500)
+		test(t, dir)
+		t.Run("wide", func(t *testing.T) { test(t, wideSet(t, f, 3000)) })
 	})
 }
 

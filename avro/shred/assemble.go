@@ -29,6 +29,7 @@ type Assembler struct {
 	skipped []int    // number of items of each column that Skip passed over
 	empty   int64    // number of items so far that may take no bytes
 	grow    grower
+	loaders []loader // nil before Load
 }
 
 // ColumnMemory is the approximate memory of an assembler for a column, in bytes, without

@@ -84,23 +84,27 @@ func (f *feed) fill() error {
 	}
 	f.reset()
 	f.length, f.value = 0, 0
-	err := f.read(&f.v)
+	err := f.read(&f.v, f.portion())
 	for errors.Is(err, column.ErrFull) && f.widen() {
-		err = f.read(&f.v)
+		err = f.read(&f.v, f.portion())
 	}
 	return err
 }
 
-// read reads elements into an empty vector, up to the next multiple of feedSize. So the
-// feeds of a strip end their vectors at the same elements, unless a block ends before.
-func (f *feed) read(v *column.Vector) error {
+// portion returns how many elements to read at a time: those up to the next multiple of
+// feedSize. So the feeds of a strip end their vectors at the same elements, unless a block
+// ends before.
+func (f *feed) portion() int64 { return feedSize - f.passed%feedSize }
+
+// read reads at most n elements into an empty vector.
+func (f *feed) read(v *column.Vector, n int64) error {
 	if f.ended != nil {
 		return f.ended
 	}
 	if f.due == 0 {
 		return io.EOF
 	}
-	read, items, err := f.in.Read(v, int(min(f.due, feedSize-f.passed%feedSize)))
+	read, items, err := f.in.Read(v, int(min(f.due, n)))
 	if err != nil {
 		if !errors.Is(err, column.ErrFull) {
 			f.ended = err
@@ -117,12 +121,39 @@ func (f *feed) read(v *column.Vector) error {
 
 // readAhead reads the elements after those of v, if there are any.
 func (f *feed) readAhead() {
+	f.beginAhead()
+	_ = f.read(f.after, f.portion()) // an error is returned when its element is due
+}
+
+// beginAhead empties the vector for elements that are read ahead.
+func (f *feed) beginAhead() {
 	if f.after == nil {
 		f.after = new(column.Vector)
 	}
 	f.after.Reset()
 	f.ask(f.after)
-	_ = f.read(f.after) // an error is returned when its element is due
+}
+
+// keep copies the values of a vector from value first on to the end of kept, unless they are
+// in memory of the vector. So they remain when their block is no longer loaded. It reports
+// whether kept, which may have at most most bytes, has room for them.
+func keep(v *column.Vector, first int, kept []byte, most int) (_ []byte, ok bool) {
+	if !v.Encoded || first == v.Values {
+		return kept, true
+	}
+	at := v.Offsets[2*first : 2*v.Values]
+	from, to := at[0], at[len(at)-1]
+	//guard: bounds the memory of values that are kept
+	if len(kept)+int(to-from) > most {
+		return kept, false
+	}
+	shift := int32(len(kept)) - from
+	kept = append(kept, v.Data[from:to]...)
+	for i := range at {
+		at[i] += shift
+	}
+	v.Data = kept
+	return kept, true
 }
 
 // turn drops the rest of v, and goes on with the elements that were read ahead.

@@ -138,8 +138,12 @@ func (s *strip) locate(c *stripColumn, n int) int {
 		return 0
 	}
 	have := min(f.loaded(), n)
-	if have < n && f.ahead() == 0 && s.keep(f) {
-		f.readAhead()
+	if have < n && f.ahead() == 0 {
+		// Reading ahead may drop the block of the values.
+		var ok bool
+		if s.kept, ok = keep(&f.v, f.value, s.kept, s.limit); ok {
+			f.readAhead()
+		}
 	}
 	p := &c.parts[0]
 	if f.array {
@@ -224,27 +228,6 @@ func (s *strip) encode(c *stripColumn, p *stripPart, v *column.Vector, from, n i
 	}
 	s.pairs = append(s.pairs, 0, 0) // see stripPart
 	p.data, p.at = s.coded, s.pairs[before:]
-	return true
-}
-
-// keep copies the values that the feed's vector still has, because reading ahead may drop
-// their block. It reports whether there was room for them.
-func (s *strip) keep(f *feed) bool {
-	if !f.v.Encoded || f.value == f.v.Values {
-		return true
-	}
-	at := f.v.Offsets[2*f.value : 2*f.v.Values]
-	from, to := at[0], at[len(at)-1]
-	//guard: bounds the memory of values that are kept
-	if len(s.kept)+int(to-from) > s.limit {
-		return false
-	}
-	shift := int32(len(s.kept)) - from
-	s.kept = append(s.kept, f.v.Data[from:to]...)
-	for i := range at {
-		at[i] += shift
-	}
-	f.v.Data = s.kept
 	return true
 }
 

@@ -13,13 +13,15 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// choppy reads a column in pieces of random sizes, some of them decoded. It overwrites the
+// choppy reads a column in pieces of random sizes, some of them decoded. One of chop reads is shorter
+// than asked for. It overwrites the
 // bytes of a piece as soon as the next one is read. It fails at element failAt, and makes
 // element wrongAt a length of 2, or an ordinal without a symbol.
 type choppy struct {
 	in              *column.Reader
 	r               *rand.Rand
 	decoded         bool
+	chop            int
 	failAt, wrongAt int // -1 for never
 	done            int
 	bytes           []byte
@@ -35,7 +37,7 @@ func (c *choppy) Read(v *column.Vector, n int) (read, items int, err error) {
 	if c.failAt > c.done {
 		n = min(n, c.failAt-c.done)
 	}
-	if c.r.IntN(3) == 0 {
+	if c.r.IntN(c.chop) == 0 {
 		n = 1 + c.r.IntN(n)
 	}
 	if c.decoded || c.r.IntN(20) == 0 {
@@ -104,17 +106,21 @@ func wideSchema(r *rand.Rand) string {
 	return record(8+r.IntN(20), 2)
 }
 
-// choppyAssembler returns an assembler of rows, whose columns at and wrong fail in an element.
+// choppyAssembler returns an assembler of rows, whose columns fail in elements.
 func choppyAssembler(m *shred.Mapping, r *rand.Rand, rows int, data [][]byte, fails map[int][2]int) *shred.Assembler {
+	return shred.NewAssembler(m, choppyColumns(m, r, rows, data, fails), &column.Unlimited{})
+}
+
+func choppyColumns(m *shred.Mapping, r *rand.Rand, rows int, data [][]byte, fails map[int][2]int) []shred.Values {
 	in := make([]shred.Values, len(data))
 	for i, reader := range readers(m, int64(rows), data) {
-		c := &choppy{in: reader, r: rand.New(rand.NewPCG(r.Uint64(), 1)), decoded: r.IntN(3) == 0, failAt: -1, wrongAt: -1}
+		c := &choppy{in: reader, r: rand.New(rand.NewPCG(r.Uint64(), 1)), decoded: r.IntN(3) == 0, chop: 3, failAt: -1, wrongAt: -1}
 		if f, ok := fails[i]; ok {
 			c.failAt, c.wrongAt = f[0], f[1]
 		}
 		in[i] = c
 	}
-	return shred.NewAssembler(m, in, &column.Unlimited{})
+	return in
 }
 
 func wideRows(t *testing.T, r *rand.Rand, rows int) (m *shred.Mapping, want, data [][]byte) {
