@@ -23,9 +23,7 @@ const (
 	// maxItems bounds the items of one column in a batch, and maxTotal the items of all
 	// columns: a few bytes of repeats can stand for any number of items.
 	maxItems = 1 << 24
-	// groupedColumns is about how many columns a group has.
-	groupedColumns = 64
-	maxTotal       = 1 << 26
+	maxTotal = 1 << 26
 )
 
 // columns reads columns side by side into vectors.
@@ -39,7 +37,7 @@ type columns struct {
 	rows                   int         // number of rows in the vectors
 	bytes                  int64       // approximate bytes of these rows in blocks
 	memory                 vectorMemory
-	groups                 []span // columns that are read one after another, each with its children
+	groups                 []int // ends of the groups of columns that are read one after another
 	ctx                    context.Context
 	run                    format.Runner // reads groups
 	total                  atomic.Int64  // number of lengths and items that append read
@@ -54,7 +52,7 @@ func newColumns(ctx context.Context, all []column.Column, numbers []int, memory 
 		memory: memory, ctx: ctx,
 	}
 	c.memory.sizes = make([]vectorSize, n)
-	c.groups = groupColumns(c.parents)
+	c.groups = column.Groups(n, func(i int) bool { return c.parents[i] >= 0 })
 	for i := range c.vectors {
 		c.vectors[i] = new(column.Vector)
 		col := &all[numbers[i]]
@@ -174,14 +172,18 @@ func (c *columns) append() error {
 	c.at = -1
 	c.total.Store(0)
 	if len(c.groups) == 1 {
-		return c.appendGroup(c.groups[0])
+		return c.appendGroup(0)
 	}
-	return c.run.First(c.ctx, len(c.groups), func(_ context.Context, i int) error { return c.appendGroup(c.groups[i]) })
+	return c.run.First(c.ctx, len(c.groups), func(_ context.Context, group int) error { return c.appendGroup(group) })
 }
 
 // appendGroup reads a group of columns.
-func (c *columns) appendGroup(group span) error {
-	for i := int(group.from); i < int(group.to); i++ {
+func (c *columns) appendGroup(group int) error {
+	first := 0
+	if group > 0 {
+		first = c.groups[group-1]
+	}
+	for i := first; i < c.groups[group]; i++ {
 		items, err := c.appendAccounted(i)
 		if err != nil {
 			return err
@@ -195,18 +197,6 @@ func (c *columns) appendGroup(group span) error {
 		}
 	}
 	return nil
-}
-
-// groupColumns divides columns into groups. A child is in the group of its parent.
-func groupColumns(parents []int) (groups []span) {
-	first := 0
-	for next := 1; next <= len(parents); next++ {
-		if next == len(parents) || next-first >= groupedColumns && parents[next] < 0 {
-			groups = append(groups, span{int64(first), int64(next)})
-			first = next
-		}
-	}
-	return groups
 }
 
 // growItems adds the items without bytes that append read to the growth of their file.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/parallel"
@@ -15,14 +14,14 @@ import (
 // rowReader reads the rows of ranges one by one. It belongs to one goroutine.
 type rowReader struct {
 	*matchReader
-	memory   *budget.Heap    // memory of rows and columns
-	run      format.Runner   // runs pieces of a turn
-	reserved int64           // bytes reserved for columns
-	resolver *shred.Resolver // nil if rows are not resolved
-	project  *shred.Resolver // takes the chosen fields out of whole rows; nil if all are chosen
-	datum    []byte          // row before it is resolved
-	resolved int64           // bytes reserved for rows
-	whole    int64           // bytes reserved for datum if it is of a whole row
+	memory   *budget.Heap      // memory of rows and columns
+	workers  *parallel.Workers // load columns of a turn
+	reserved int64             // bytes reserved for columns
+	resolver *shred.Resolver   // nil if rows are not resolved
+	project  *shred.Resolver   // takes the chosen fields out of whole rows; nil if all are chosen
+	datum    []byte            // row before it is resolved
+	resolved int64             // bytes reserved for rows
+	whole    int64             // bytes reserved for datum if it is of a whole row
 
 	open     *queryPart // the part whose columns are open
 	own      *cursors   // cursors over parts that are not used by turns
@@ -47,8 +46,9 @@ const (
 const maxRow = 1 << 30
 
 func newRowReader(ctx context.Context, p *Plan) *rowReader {
-	run := parallel.NewWorkers(p.workers()).Do
-	return &rowReader{matchReader: newMatchReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap(), run: run}
+	return &rowReader{
+		matchReader: newMatchReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap(), workers: parallel.NewWorkers(p.workers()),
+	}
 }
 
 // begin starts with a range.
@@ -256,7 +256,7 @@ func (s *rowReader) start() error {
 	}
 	s.assemble.Start(s.readEnd - from)
 	s.cursors.at = s.readEnd // the position after the assembler has read these rows
-	if s.shared != nil && s.assemble.Load(s.ctx, s.run, loadedBytes) {
+	if s.shared != nil && s.assemble.Load(s.ctx, s.workers, loadedBytes) {
 		s.passTurn()
 	}
 	return nil

@@ -4,12 +4,9 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 )
-
-// loadColumns is about how many columns a loader loads.
-const loadColumns = 64
 
 // A loader reads the values of some columns, and copies those that are memory of blocks.
 type loader struct {
@@ -20,13 +17,13 @@ type loader struct {
 // Load reads the values of all rows of Start, and copies those that are memory of blocks to memory
 // of size bytes. It reports whether it has all of them. If so, the columns may be read by others: no
 // row needs them until the next Start. If not, rows read what is missing, or return the error that
-// prevents it. Load calls run with groups of columns.
-func (a *Assembler) Load(ctx context.Context, run format.Runner, size int) bool {
+// prevents it. Idle workers load some of the columns.
+func (a *Assembler) Load(ctx context.Context, workers *parallel.Workers, size int) bool {
 	if a.loaders == nil {
 		a.loaders = a.newLoaders(size)
 	}
 	var short atomic.Bool
-	err := run.Do(ctx, len(a.loaders), func(_ context.Context, i int) error {
+	err := workers.Do(ctx, len(a.loaders), func(_ context.Context, i int) error {
 		if !a.loaders[i].load() {
 			short.Store(true)
 		}
@@ -35,16 +32,13 @@ func (a *Assembler) Load(ctx context.Context, run format.Runner, size int) bool 
 	return err == nil && !short.Load()
 }
 
-// newLoaders returns loaders for all columns, which divide size bytes among them. A column and its
-// children have the same loader.
+// newLoaders returns loaders for all columns, which divide size bytes among them.
 func (a *Assembler) newLoaders(size int) (all []loader) {
 	first := 0
-	for i := range a.feeds {
-		if next := i + 1; next == len(a.feeds) || next-first >= loadColumns && a.mapping.Columns[next].Parent < 0 {
-			share := size * (next - first) / len(a.feeds)
-			all = append(all, loader{a.feeds[first:next], make([]byte, 0, share)})
-			first = next
-		}
+	for _, end := range column.Groups(len(a.feeds), func(i int) bool { return a.mapping.Columns[i].Parent >= 0 }) {
+		share := size * (end - first) / len(a.feeds)
+		all = append(all, loader{a.feeds[first:end], make([]byte, 0, share)})
+		first = end
 	}
 	return all
 }
