@@ -7,10 +7,8 @@ import (
 	"io"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/budget"
-	"github.com/rowtocol/rowtocol/internal/parallel"
 )
 
 // Batch is the values of columns of some rows, side by side.
@@ -46,9 +44,6 @@ type spanReader interface {
 	// are in the part that opened returns. The caller may change the spans until the next call.
 	next() ([]span, error)
 	opened() *queryPart
-	// bindCursors returns cursors at the start of the range in a part that opened returned: own, or
-	// others over the same columns.
-	bindCursors(own *cursors, part *queryPart) (*cursors, error)
 	// passTurn lets the next reader use the part of the range, if it waits for that.
 	passTurn()
 	chosen() (all []column.Column, numbers []int)
@@ -67,7 +62,6 @@ type batchReader struct {
 	plan    *Plan
 	columns *columns
 	own     *cursors // cursors over parts that are not used by turns
-	run     format.Runner
 	maxRows int
 	firm    bool // batches are not made smaller for lack of memory
 	open    *queryPart
@@ -78,7 +72,7 @@ type batchReader struct {
 
 // newBatchReader returns a reader of batches with the columns of m, which is the plan's mapping.
 func newBatchReader(ctx context.Context, p *Plan, m *shred.Mapping) *batchReader {
-	b := &batchReader{ctx: ctx, plan: p, maxRows: p.batchRows(), run: parallel.NewWorkers(p.workers()).Do, batch: Batch{plan: p}}
+	b := &batchReader{ctx: ctx, plan: p, maxRows: p.batchRows(), batch: Batch{plan: p}}
 	if p.query.Schema == nil {
 		b.spanReader = newMatchReader(ctx, p, false)
 	} else {
@@ -98,8 +92,8 @@ func (b *batchReader) begin(rows *rowRange) error {
 	copies := b.plan.query.Copies
 	all, numbers := b.chosen()
 	memory := vectorMemory{heap: b.plan.dataset.list.memory.NewHeap(), copies: int64(copies)}
-	b.columns, b.open = newColumns(b.ctx, all, numbers, memory), nil
-	b.columns.firm, b.columns.run = b.firm, b.run
+	b.columns, b.open = newColumns(all, numbers, memory), nil
+	b.columns.firm = b.firm
 	b.own = b.columns.cursors
 	if err := memory.heap.Reserve(int64(len(numbers)*(1+copies)) * shred.ColumnMemory); err != nil {
 		return fmt.Errorf("%d columns: %w", len(numbers), err)
@@ -113,7 +107,6 @@ func (b *batchReader) next() (*Batch, error) {
 	if b.columns.rows > 0 { // empty vectors would lose their memory
 		b.columns.reset()
 	}
-	b.columns.fresh = true // a batch does not depend on the rows before
 	b.batch.rows, b.batch.origins = 0, b.batch.origins[:0]
 	err := b.fill()
 	if err == io.EOF && b.columns.rows > 0 {
@@ -138,7 +131,7 @@ func (b *batchReader) fill() (err error) {
 			}
 		}
 		if file := b.opened(); file != b.open {
-			cursors, err := b.bindCursors(b.own, file)
+			cursors, err := bindCursors(b.own, file)
 			switch {
 			case errors.As(err, new(*budget.Error)) && b.columns.rows > 0 && !b.firm:
 				return nil // the next batch has the memory of this one
@@ -147,6 +140,7 @@ func (b *batchReader) fill() (err error) {
 			}
 			b.open, b.columns.cursors = file, cursors
 		}
+		b.columns.fresh = b.columns.rows == 0 // a batch does not depend on the rows before
 		n, err := b.columns.read(b.found, b.maxRows)
 		if err != nil {
 			return b.located(err)

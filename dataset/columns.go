@@ -1,14 +1,12 @@
 package dataset
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sort"
 	"sync/atomic"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
@@ -37,19 +35,17 @@ type columns struct {
 	rows                   int         // number of rows in the vectors
 	bytes                  int64       // approximate bytes of these rows in blocks
 	memory                 vectorMemory
-	groups                 []int // ends of the groups of columns that are read one after another
-	ctx                    context.Context
-	run                    format.Runner // reads groups
-	total                  atomic.Int64  // number of lengths and items that append read
-	empty                  []bool        // per column, whether it is an array whose items take no bytes
-	firm                   bool          // fewer rows are read for lack of space in vectors, but not for lack of memory
+	groups                 []int        // ends of the groups of columns that are read one after another
+	total                  atomic.Int64 // number of lengths and items that append read
+	empty                  []bool       // per column, whether it is an array whose items take no bytes
+	firm                   bool         // fewer rows are read for lack of space in vectors, but not for lack of memory
 }
 
-func newColumns(ctx context.Context, all []column.Column, numbers []int, memory vectorMemory) *columns {
+func newColumns(all []column.Column, numbers []int, memory vectorMemory) *columns {
 	n := len(numbers)
 	c := &columns{
 		cursors: newCursors(all, numbers), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([][]stretch, n),
-		memory: memory, ctx: ctx,
+		memory: memory,
 	}
 	c.memory.sizes = make([]vectorSize, n)
 	c.groups = column.Groups(n, func(i int) bool { return c.parents[i] >= 0 })
@@ -171,10 +167,15 @@ func (c *columns) append() error {
 	}
 	c.at = -1
 	c.total.Store(0)
-	if len(c.groups) == 1 {
-		return c.appendGroup(0)
+	if p := c.part.shared; p != nil {
+		return p.do(len(c.groups), c.appendGroup)
 	}
-	return c.run.First(c.ctx, len(c.groups), func(_ context.Context, group int) error { return c.appendGroup(group) })
+	for group := range c.groups {
+		if err := c.appendGroup(group); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // appendGroup reads a group of columns.

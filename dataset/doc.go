@@ -56,8 +56,8 @@
 //
 // Ranges of a part with many columns are much smaller than its blocks, and are turns: the workers
 // share the part and its cursors, and use them one after another. A worker takes the values of its
-// rows out of the blocks, passes the part on, and makes results of the values. Workers that have
-// nothing else to do take values as well, each out of some of the columns.
+// rows out of the blocks, passes the part on, and makes results of the values. Goroutines of the part,
+// as many as workers, help to take the values, each out of some of the columns.
 //
 // Rows of Avro files, and of parts that store rows whole, are shredded to the columns of the
 // condition, or to those that batches ask for. Otherwise rows that match are copied, or

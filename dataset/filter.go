@@ -22,8 +22,8 @@ type filter struct {
 	found   []span // rows that were evaluated last and match
 }
 
-func newFilter(ctx context.Context, p *where.Predicate, all []column.Column, q *queryPart) (*filter, error) {
-	c := newColumns(ctx, all, p.Columns(), vectorMemory{heap: q.memory})
+func newFilter(p *where.Predicate, all []column.Column, q *queryPart) (*filter, error) {
+	c := newColumns(all, p.Columns(), vectorMemory{heap: q.memory})
 	if err := c.bind(q); errors.As(err, new(*budget.Error)) {
 		return nil, in(q.name, err)
 	} else if err != nil {

@@ -32,14 +32,11 @@ type matchReader struct {
 	todo  []span // rows of the part that are not in file yet
 	part  int    // index in Listing.Parts of the part of file and made, -1 without a part
 	file  *queryPart
-	// shared is the part of file while it is this reader's turn to use it. borrowed says that file is
-	// of a turn, even if it was passed on.
-	shared   *sharedPart
-	borrowed bool
-	block    *rowBlock // memory of in-memory parts; nil before the first one of the section
-	made     *rowParts // makes in-memory parts of the part's rows; nil if it stores columns
-	find     *filter   // finds the matching rows of file; nil without a condition
-	rest     []span    // rows of file that were not returned yet
+	held  *sharedPart // the part of file during the turn of this reader
+	block *rowBlock   // memory of in-memory parts; nil before the first one of the section
+	made  *rowParts   // makes in-memory parts of the part's rows; nil if it stores columns
+	find  *filter     // finds the matching rows of file; nil without a condition
+	rest  []span      // rows of file that were not returned yet
 }
 
 func newMatchReader(ctx context.Context, p *Plan, whole bool) *matchReader {
@@ -245,7 +242,7 @@ func (r *matchReader) examine(spans []span) (err error) {
 		return nil
 	}
 	if r.find == nil {
-		if r.find, err = newFilter(r.ctx, r.where, r.section.section.mapping.Columns, r.file); err != nil {
+		if r.find, err = newFilter(r.where, r.section.section.mapping.Columns, r.file); err != nil {
 			return err
 		}
 	}
@@ -298,12 +295,13 @@ func (r *matchReader) closePart() {
 // closeFile closes the file.
 func (r *matchReader) closeFile() {
 	r.find, r.rest = nil, nil
-	if r.shared != nil {
-		r.stats = r.shared.close().Plus(r.stats)
-	} else if r.file != nil && !r.borrowed {
+	switch {
+	case r.held != nil:
+		r.stats = r.held.close().Plus(r.stats)
+	case r.file != nil && r.file.shared == nil:
 		r.file.Close()
 	}
-	r.file, r.shared, r.borrowed = nil, nil, false
+	r.file, r.held = nil, nil
 }
 
 // located adds the file to an error.

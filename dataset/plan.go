@@ -290,10 +290,10 @@ func (p *Plan) limit() int64 {
 	return p.query.Limit
 }
 
-// workers returns the number of goroutines that read.
 // batchRows returns the most rows of a batch.
 func (p *Plan) batchRows() int { return cmp.Or(p.query.BatchRows, defaultBatchRows) }
 
+// workers returns the number of goroutines that read.
 func (p *Plan) workers() int {
 	if p.oneReader() {
 		return 1

@@ -30,8 +30,9 @@ type Query struct {
 	// Copies is the number of copies of each batch that the caller makes. Memory for them
 	// is reserved. Scan ignores it.
 	Copies int
-	// Workers is the number of goroutines that read rows. The rows, their order and the sizes
-	// of batches do not depend on it. With 0 or 1, the caller's goroutine reads.
+	// Workers is the number of goroutines that read rows. For a part with many columns, as many
+	// others help them. The rows, their order and the sizes of batches do not depend on it. With
+	// 0 or 1, the caller's goroutine reads.
 	Workers int
 }
 

@@ -15,7 +15,7 @@ import (
 const (
 	// rangeBytes is about how many stored bytes of the query's columns a range has. Each column
 	// has at least batchedBlock, because two readers decode a block that both need. It has
-	// rowsBlock in ranges of rows, because many rows wait for their turn as text.
+	// rowsBlock in ranges of rows, because many rows wait as text.
 	rangeBytes   = 4 << 20
 	batchedBlock = 32 << 10
 	rowsBlock    = 4 << 10
@@ -115,7 +115,7 @@ type ranges struct {
 	plan     *Plan
 	block    int64            // least stored bytes of each column of a range
 	turnRows int64            // most rows of a turn; 0 if no part is read by turns
-	turns    chan *sharedPart // the part of the next turn; nil if it is the first one of its part
+	nextTurn chan *sharedPart // the part of the next turn; nil if it is the first one of its part
 	section  int
 	part     int   // index of the next part in Listing.Parts
 	from     int64 // row of this part at which the next range begins

@@ -88,10 +88,6 @@ func allColumns(m *shred.Mapping) []int {
 	return numbers
 }
 
-func (r *resolvedReader) bindCursors(own *cursors, file *queryPart) (*cursors, error) {
-	return own, own.bind(file)
-}
-
 func (r *resolvedReader) at(row int64) place { return r.places[row-1] }
 
 func (r *resolvedReader) note(o *origins, first int, rows span) {
@@ -102,7 +98,7 @@ func (r *resolvedReader) note(o *origins, first int, rows span) {
 }
 
 func (r *resolvedReader) located(err error) error { return in(r.rows.plan.dataset.list.Path, err) }
-func (r *resolvedReader) passTurn()               {} // rows does
+func (r *resolvedReader) passTurn()               {} // a query with a schema has no turns
 func (r *resolvedReader) done() bool              { return r.rows.done() }
 func (r *resolvedReader) takeStats() Stats        { return r.rows.takeStats() }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// resultsWaiting is the most results of a range that wait for their turn. Their memory is bounded
+// resultsWaiting is the most results of a range that wait for those before them. Their memory is bounded
 // by their maker.
 const resultsWaiting = 1 << 10
 
@@ -17,7 +17,7 @@ const resultsWaiting = 1 << 10
 const storedShare = 8
 
 // Results are what several goroutines make of ranges of rows, merged in row order. The reading
-// starts with the first call of Next. A range that is read before its turn keeps at most some
+// starts with the first call of Next. A range that is read ahead of others keeps at most some
 // results and then waits. If memory is too short for several readers, the rest is read by one.
 // A result that Next does not return is released, if it has a method Release. Results belong to
 // one goroutine.
@@ -150,7 +150,7 @@ func (r *Results[T]) take(ctx context.Context) *slot[T] {
 	if r.ended || ctx.Err() != nil {
 		return nil
 	}
-	s := &slot[T]{results: make(chan result[T], resultsWaiting)}
+	s := new(slot[T])
 	if len(r.again) > 0 {
 		s.rows, r.again = r.again[0], r.again[1:]
 	} else {
@@ -159,6 +159,11 @@ func (r *Results[T]) take(ctx context.Context) *slot[T] {
 	if s.rows != nil {
 		s.rows.shared = r.readers > 1
 	}
+	waiting := resultsWaiting
+	if s.rows != nil && s.rows.turn != nil {
+		waiting = turnResults
+	}
+	s.results = make(chan result[T], waiting)
 	r.slots <- s
 	r.begun++
 	r.stored += s.rows.stored()
@@ -217,6 +222,7 @@ func (r *Results[T]) endRange() {
 	}
 	r.head = nil
 	r.end(s)
+	r.stats = s.rows.abandon().Plus(r.stats) // left if reading was cancelled
 	if r.err = s.err; r.err == nil {
 		r.stats.Passed += s.rows.count()
 	}
@@ -258,9 +264,7 @@ func (r *Results[T]) unread() (slots []*slot[T]) {
 	}
 	for _, s := range slots {
 		r.drop(s)
-		if s.rows != nil && s.rows.turn != nil {
-			r.stats = abandon(s.rows.turn.from).Plus(r.stats)
-		}
+		r.stats = s.rows.abandon().Plus(r.stats)
 	}
 	return slots
 }

@@ -8,20 +8,18 @@ import (
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
-	"github.com/rowtocol/rowtocol/internal/parallel"
 )
 
 // rowReader reads the rows of ranges one by one. It belongs to one goroutine.
 type rowReader struct {
 	*matchReader
-	memory   *budget.Heap      // memory of rows and columns
-	workers  *parallel.Workers // load columns of a turn
-	reserved int64             // bytes reserved for columns
-	resolver *shred.Resolver   // nil if rows are not resolved
-	project  *shred.Resolver   // takes the chosen fields out of whole rows; nil if all are chosen
-	datum    []byte            // row before it is resolved
-	resolved int64             // bytes reserved for rows
-	whole    int64             // bytes reserved for datum if it is of a whole row
+	memory   *budget.Heap    // memory of rows and columns
+	reserved int64           // bytes reserved for columns
+	resolver *shred.Resolver // nil if rows are not resolved
+	project  *shred.Resolver // takes the chosen fields out of whole rows; nil if all are chosen
+	datum    []byte          // row before it is resolved
+	resolved int64           // bytes reserved for rows
+	whole    int64           // bytes reserved for datum if it is of a whole row
 
 	open     *queryPart // the part whose columns are open
 	own      *cursors   // cursors over parts that are not used by turns
@@ -46,9 +44,7 @@ const (
 const maxRow = 1 << 30
 
 func newRowReader(ctx context.Context, p *Plan) *rowReader {
-	return &rowReader{
-		matchReader: newMatchReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap(), workers: parallel.NewWorkers(p.workers()),
-	}
+	return &rowReader{matchReader: newMatchReader(ctx, p, true), memory: p.dataset.list.memory.NewHeap()}
 }
 
 // begin starts with a range.
@@ -256,7 +252,7 @@ func (s *rowReader) start() error {
 	}
 	s.assemble.Start(s.readEnd - from)
 	s.cursors.at = s.readEnd // the position after the assembler has read these rows
-	if s.shared != nil && s.assemble.Load(s.ctx, s.workers, loadedBytes) {
+	if s.held != nil && s.assemble.Load(s.held.do, loadedBytes) {
 		s.passTurn()
 	}
 	return nil
@@ -268,11 +264,11 @@ func (s *rowReader) openColumns(f *queryPart) (err error) {
 	if f.whole != nil {
 		return nil
 	}
-	if s.cursors, err = s.bindCursors(s.own, f); err != nil {
+	if s.cursors, err = bindCursors(s.own, f); err != nil {
 		return err
 	}
 	need := int64(len(s.cursors.columnCursors)) * shred.ColumnMemory
-	if s.shared != nil {
+	if f.shared != nil {
 		need += loadedBytes
 	}
 	if more := need - s.reserved; more > 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 // source is the file that a format reads. It counts reads, and keeps blocks that are
-// read twice: to find the rows that match, and to return these rows. It belongs to one
-// goroutine, unless reread is nil.
+// read twice: to find the rows that match, and to return these rows. If reread
+// is nil, several goroutines may use it. Otherwise it belongs to one.
 type source struct {
 	file
 	read *Stats // nil if reads are not counted

@@ -12,7 +12,7 @@ import (
 const (
 	// BufferSize is the size in bytes of a new Buffer.
 	BufferSize = 256 << 10
-	// mostWaiting bounds the bytes of the results of a worker that wait for their turn, and
+	// mostWaiting bounds the bytes of the results of a worker that wait for others, and
 	// waitingShare is the part of the free memory that the results of all workers may take.
 	mostWaiting  = 128 << 20
 	waitingShare = 4
@@ -21,7 +21,7 @@ const (
 	aloneWaiting = 4 * BufferSize
 )
 
-// Waiting accounts for the results of one worker that wait for their turn. If there is no memory
+// Waiting accounts for the results of one worker that wait for others. If there is no memory
 // for more, the worker waits until one is released.
 type Waiting struct {
 	ctx     context.Context

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
@@ -363,6 +364,45 @@ func TestWorkersStop(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A part that waits for the reader of the next turn is closed if reading is cancelled at any moment.
+func TestWorkersCloseSharedParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 44))
+	memory := budget.New(256 << 20)
+	d := openIn(t, wideSet(t, formats[0], 2000), memory)
+	for range 60 {
+		ctx, cancel := context.WithCancel(t.Context())
+		p, err := d.Plan(dataset.Query{Limit: -1, Workers: 3})
+		testenv.Must(t, err)
+		naps := make(chan time.Duration, 1000)
+		for range cap(naps) {
+			naps <- time.Duration(r.IntN(2000)) * time.Microsecond
+		}
+		results := dataset.RowResults(ctx, p, func(*dataset.Waiting) func(*dataset.Rows, func(int) error) error {
+			return func(rows *dataset.Rows, emit func(int) error) (err error) {
+				time.Sleep(<-naps)
+				for err == nil {
+					_, err = rows.Next(nil)
+				}
+				if err == io.EOF {
+					err = emit(1)
+				}
+				return err
+			}
+		})
+		_, err = results.Next()
+		testenv.Must(t, err)
+		cancel()
+		time.Sleep(3 * time.Millisecond) // readers end before the next result is asked for
+		for err == nil {
+			_, err = results.Next()
+		}
+		results.Close()
+		if left := memory.Size() - memory.Available(); left != 0 || !errors.Is(err, context.Canceled) {
+			t.Fatalf("%d bytes are still reserved after %v", left, err)
+		}
+	}
 }
 
 // counted is a result. live is the number of results that were not released.

@@ -58,9 +58,11 @@ func NewAssembler(m *Mapping, cols []Values, memory column.Account) *Assembler {
 	return a
 }
 
-// Follow takes over the reserved memory of the rows of the assembler before. a uses this
-// memory for its rows.
-func (a *Assembler) Follow(before *Assembler) { a.grow.held = before.grow.held }
+// Follow takes over the memory of the assembler before, which had the same mapping and is no
+// longer used: the reserved memory of its rows, and that of Load.
+func (a *Assembler) Follow(before *Assembler) {
+	a.grow.held, a.loaders = before.grow.held, before.loaders
+}
 
 // Start says that the columns are at the start of the next rows, and how many rows to
 // read. It drops the values that were read ahead.

@@ -20,8 +20,8 @@ type Values interface {
 	Read(v *column.Vector, n int) (read, items int, err error)
 }
 
-// A feed reads at most feedSize elements at a time. Vectors of this size fit into a
-// processor's cache.
+// A feed reads at most feedSize elements at a time, unless they are loaded. Vectors of this size
+// fit into a processor's cache.
 const feedSize = 256
 
 // A value of at most wide bytes is copied as an array of wide bytes, together with the
@@ -53,13 +53,13 @@ type feed struct {
 	array    bool
 	index    int     // index of the column
 	grow     *grower // makes room for the row
-	children []*feed // feeds of the child columns; fill increases due of each of them by the number of items that it reads
+	children []*feed // feeds of the child columns; read increases due of each of them by the number of items that it reads
 	due      int64   // number of elements still to be read
 	v        column.Vector
 	length   int            // index of the next length in v.Lengths, in an array column
 	value    int            // index of the next value in v; an array column has any number of values for each length
 	strip    *strip         // nil, or the strip that the column belongs to
-	after    *column.Vector // nil, or elements after those of v, which the strip read ahead
+	after    *column.Vector // nil, or elements after those of v, which were read ahead
 	passed   int64          // number of elements read since start
 	ended    error          // why the column can no longer be read
 }
@@ -79,7 +79,7 @@ func (f *feed) start(due int64) {
 // fill reads more of the column.
 func (f *feed) fill() error {
 	if f.ahead() > 0 {
-		f.turn()
+		f.useAhead()
 		return nil
 	}
 	f.reset()
@@ -134,17 +134,17 @@ func (f *feed) beginAhead() {
 	f.ask(f.after)
 }
 
-// keep copies the values of a vector from value first on to the end of kept, unless they are
-// in memory of the vector. So they remain when their block is no longer loaded. It reports
-// whether kept, which may have at most most bytes, has room for them.
-func keep(v *column.Vector, first int, kept []byte, most int) (_ []byte, ok bool) {
+// keep copies the values of a vector, from value first on, from their block to the end of kept.
+// The copies stay valid after the block is dropped. limit is the most bytes of kept. keep reports
+// whether the values fit.
+func keep(v *column.Vector, first int, kept []byte, limit int) (_ []byte, ok bool) {
 	if !v.Encoded || first == v.Values {
 		return kept, true
 	}
 	at := v.Offsets[2*first : 2*v.Values]
 	from, to := at[0], at[len(at)-1]
 	//guard: bounds the memory of values that are kept
-	if len(kept)+int(to-from) > most {
+	if len(kept)+int(to-from) > limit {
 		return kept, false
 	}
 	shift := int32(len(kept)) - from
@@ -156,8 +156,8 @@ func keep(v *column.Vector, first int, kept []byte, most int) (_ []byte, ok bool
 	return kept, true
 }
 
-// turn drops the rest of v, and goes on with the elements that were read ahead.
-func (f *feed) turn() {
+// useAhead drops the rest of v, and goes on with the elements that were read ahead.
+func (f *feed) useAhead() {
 	f.v, *f.after = *f.after, f.v
 	f.after.Reset()
 	f.length, f.value = 0, 0
@@ -192,7 +192,7 @@ func (f *feed) left() int64     { return f.due + int64(f.loaded()+f.ahead()) }
 func (f *feed) pass(n, values int) {
 	if have := f.loaded(); n > have {
 		n, values = n-have, values-(f.v.Values-f.value)
-		f.turn()
+		f.useAhead()
 	}
 	if f.array {
 		f.length += n

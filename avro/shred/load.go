@@ -1,53 +1,52 @@
 package shred
 
 import (
-	"context"
 	"sync/atomic"
 
 	"github.com/rowtocol/rowtocol/format/column"
-	"github.com/rowtocol/rowtocol/internal/parallel"
 )
 
-// A loader reads the values of some columns, and copies those that are memory of blocks.
+// A loader reads the values of the columns from first up to end, and copies those that are memory of
+// blocks.
 type loader struct {
-	feeds []feed
-	kept  []byte
+	first, end int
+	kept       []byte
 }
 
-// Load reads the values of all rows of Start, and copies those that are memory of blocks to memory
-// of size bytes. It reports whether it has all of them. If so, the columns may be read by others: no
-// row needs them until the next Start. If not, rows read what is missing, or return the error that
-// prevents it. Idle workers load some of the columns.
-func (a *Assembler) Load(ctx context.Context, workers *parallel.Workers, size int) bool {
+// Load reads the values of all rows of Start. It copies those that are memory of blocks to memory of
+// its own, which the first call limits to size bytes. If it returns true, others may read the columns
+// from now on. If it returns false, the columns must stay with the assembler until its rows are
+// assembled, and Row returns the error, if there is one. do calls load for 0 to n-1, and may make
+// several calls at the same time.
+func (a *Assembler) Load(do func(n int, load func(i int) error) error, size int) bool {
 	if a.loaders == nil {
 		a.loaders = a.newLoaders(size)
 	}
-	var short atomic.Bool
-	err := workers.Do(ctx, len(a.loaders), func(_ context.Context, i int) error {
-		if !a.loaders[i].load() {
-			short.Store(true)
+	var missing atomic.Bool
+	err := do(len(a.loaders), func(i int) error {
+		if !a.load(&a.loaders[i]) {
+			missing.Store(true)
 		}
 		return nil
 	})
-	return err == nil && !short.Load()
+	return err == nil && !missing.Load()
 }
 
 // newLoaders returns loaders for all columns, which divide size bytes among them.
 func (a *Assembler) newLoaders(size int) (all []loader) {
 	first := 0
 	for _, end := range column.Groups(len(a.feeds), func(i int) bool { return a.mapping.Columns[i].Parent >= 0 }) {
-		share := size * (end - first) / len(a.feeds)
-		all = append(all, loader{a.feeds[first:end], make([]byte, 0, share)})
+		all = append(all, loader{first, end, make([]byte, 0, size*(end-first)/max(len(a.feeds), 1))})
 		first = end
 	}
 	return all
 }
 
-// load loads the columns. It reports whether it has all their values.
-func (l *loader) load() bool {
+// load loads the columns of a loader. It reports whether it has all their values.
+func (a *Assembler) load(l *loader) bool {
 	l.kept = l.kept[:0]
-	for i := range l.feeds {
-		if !l.column(&l.feeds[i]) {
+	for i := l.first; i < l.end; i++ {
+		if !l.column(&a.feeds[i]) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package shred_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -10,6 +11,14 @@ import (
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
+
+// doer returns a function that calls others on workers.
+func doer(t *testing.T, workers int) func(n int, fn func(i int) error) error {
+	pool := parallel.NewWorkers(workers)
+	return func(n int, fn func(i int) error) error {
+		return pool.Do(t.Context(), n, func(_ context.Context, i int) error { return fn(i) })
+	}
+}
 
 // Two assemblers use the same columns by turns. If one has loaded its rows, the other loads the next
 // rows before the first assembles its own. The first error in row order is the same as with one
@@ -24,7 +33,7 @@ func TestLoad(t *testing.T) {
 		if seed%2 == 1 {
 			fails[r.IntN(len(m.Columns))] = [2]int{r.IntN(rows), -1}
 		}
-		size, workers := r.IntN(40)*500, parallel.NewWorkers(1+int(seed%3))
+		size, do := r.IntN(40)*500, doer(t, 1+int(seed%3))
 		columns := choppyColumns(m, r, rows, data, fails)
 		for _, c := range columns { // if many reads are short, nothing is ever loaded
 			c.(*choppy).chop = 200
@@ -45,7 +54,7 @@ func TestLoad(t *testing.T) {
 			n := min(1+r.IntN(40), rows-started)
 			two[a].Start(int64(n))
 			started, left[a] = started+n, n
-			ok := two[a].Load(t.Context(), workers, size)
+			ok := two[a].Load(do, size)
 			assemble(1 - a) // the rows before
 			if ok {
 				loaded++
@@ -85,10 +94,10 @@ func TestLoadAllocatesLittle(t *testing.T) {
 		data = append(data, randavro.Datum(r, m.Schema.Root()))
 	}
 	a := assembler(m, columns(t, m, data), 0)
-	dst := make([]byte, 0, 1<<20)
+	dst, do := make([]byte, 0, 1<<20), doer(t, 1)
 	run := func() {
 		a.Start(turn)
-		if !a.Load(t.Context(), parallel.NewWorkers(1), 1<<20) {
+		if !a.Load(do, 1<<20) {
 			t.Fatal("not loaded")
 		}
 		for range turn {

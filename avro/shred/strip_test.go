@@ -14,8 +14,7 @@ import (
 )
 
 // choppy reads a column in pieces of random sizes, some of them decoded. One of chop reads is shorter
-// than asked for. It overwrites the
-// bytes of a piece as soon as the next one is read. It fails at element failAt, and makes
+// than asked for. It overwrites the bytes of a piece as soon as the next one is read. It fails at element failAt, and makes
 // element wrongAt a length of 2, or an ordinal without a symbol.
 type choppy struct {
 	in              *column.Reader

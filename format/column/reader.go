@@ -465,9 +465,8 @@ func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 	return sum, nil
 }
 
-// skipShort skips up to n sequences, as long as they are of the most common kinds: those that
-// locateSequences locates, and repeats of one byte. It returns how many it skipped, and the sum of
-// their lengths.
+// skipShort skips up to n sequences while their lengths and repeats take one byte, and their values
+// are short. It returns how many it skipped, and the sum of their lengths.
 func (r *Reader) skipShort(n int64) (skipped, sum int64) {
 	fixed, varint := fixedSize(r.typ), quickVarints(r.typ)
 	sized := r.typ == String || r.typ == Bytes
@@ -483,8 +482,11 @@ sequences:
 			var length int64
 			repeat, length = repeatOf(-values - 1)
 			//guard: leaves a repeat in a version of the format without them to readLength
-			if repeat > n-skipped || !r.repeats {
-				break // partly skipped, or too long
+			if !r.repeats {
+				break
+			}
+			if repeat > n-skipped {
+				break // readLength takes a part of it, or rejects it
 			}
 			values = repeat * length
 		}

@@ -100,6 +100,10 @@ func TestReaderWithoutRepeats(t *testing.T) {
 	if _, err := r.Length(); !errors.As(err, &d) || d.Kind != damage.Value {
 		t.Errorf("a repeat: %v", err)
 	}
+	r = NewReader(Column{Type: Null, Array: true}, false, &oneBlock{data: []byte{2, 1}, items: 3})
+	if n, err := r.Skip(3); !errors.As(err, &d) || d.Kind != damage.Value {
+		t.Errorf("a repeat is skipped: %d, %v", n, err)
+	}
 }
 
 func TestValuesStayInTheirSequence(t *testing.T) {
