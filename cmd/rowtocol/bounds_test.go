@@ -46,6 +46,30 @@ func TestManyEnumFields(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "--memory", "32MiB", "--columns", "f0", "a.avro").want(t, 0)
 }
 
+// TestLargeRowsOfManyColumns checks that workers leave the memory for large rows to the Parquet file.
+func TestLargeRowsOfManyColumns(t *testing.T) {
+	dir := t.TempDir()
+	var fields []string
+	for i := range 140 {
+		fields = append(fields, fmt.Sprintf(`{"name":"f%d","type":"string"}`, i))
+	}
+	var rows [][]byte
+	for i := range 700 {
+		size := 1
+		if i%100 == 99 {
+			size = 20_000_000
+		}
+		row := varints.AppendVarint(nil, int64(size))
+		row = append(row, bytes.Repeat([]byte{'x'}, size)...)
+		rows = append(rows, append(row, make([]byte, len(fields)-1)...))
+	}
+	write(t, filepath.Join(dir, "a.avro"), encodeAvro(t, `{"type":"record","name":"R","fields":[`+strings.Join(fields, ",")+`]}`, rows...))
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	for range 3 {
+		rowtocol(t, dir, nil, "cat", "--to", "parquet", "--memory", "256MiB", "--workers", "8", "--output", "rows.parquet", "--overwrite", "out").want(t, 0)
+	}
+}
+
 // TestExpandedSchema checks that every command refuses a small schema that expands to many
 // columns, before the columns are made.
 func TestExpandedSchema(t *testing.T) {

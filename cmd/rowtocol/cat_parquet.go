@@ -24,7 +24,15 @@ type parquetRows struct {
 	file *task.RowFile
 }
 
+// parquetCopies is about how many times the bytes of a large row the file may need: vectors that
+// grow, pages, and pages that are encoded.
+const parquetCopies = 8
+
 func (p parquetRows) Write(row []byte) error {
+	//guard: frees the memory of other workers for a large row
+	if len(row) >= largeRow && parquetCopies*int64(len(row)) > p.in.memory.Available() {
+		p.in.scan.Alone()
+	}
 	var at mapper.Place
 	at.Source, at.Row = p.in.scan.Place()
 	return p.file.Write(row, at)
