@@ -330,3 +330,32 @@ func testPiecesOfWorkers(t *testing.T, local *dataset.Dataset) {
 		t.Errorf("%d bytes read of %d, %v", read, stored, err)
 	}
 }
+
+// Three workers read no more bytes of parts with many columns than one, rows and batches alike.
+func TestRemoteTurns(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		st := &slowStore{Store: store.Local(), larger: math.MaxInt}
+		d := openOn(t, st, wideSet(t, f, 2000), dataset.Options{Formats: formats})
+		var rows [2][][]byte
+		var batches [2][]string
+		var ofRows, ofBatches [2]int64
+		for i, workers := range []int{1, 3} {
+			q, before := dataset.Query{Limit: -1, Workers: workers}, st.bytes.Load()
+			var err error
+			if rows[i], err = readAs(t, "results", d, q); err != io.EOF {
+				t.Fatal(err)
+			}
+			ofRows[i] = st.bytes.Load() - before
+			if batches[i], err = batchTexts(t, d, q); err != io.EOF {
+				t.Fatal(err)
+			}
+			ofBatches[i] = st.bytes.Load() - before - ofRows[i]
+		}
+		if !slices.EqualFunc(rows[0], rows[1], bytes.Equal) || ofRows[1] > ofRows[0]*21/20 {
+			t.Errorf("%d rows of %d bytes, with one worker %d rows of %d bytes", len(rows[1]), ofRows[1], len(rows[0]), ofRows[0])
+		}
+		if !slices.Equal(batches[0], batches[1]) || ofBatches[1] > ofBatches[0]*21/20 {
+			t.Errorf("%d batches of %d bytes, with one worker %d batches of %d bytes", len(batches[1]), ofBatches[1], len(batches[0]), ofBatches[0])
+		}
+	})
+}
