@@ -1,65 +1,47 @@
 package dataset
 
-import (
-	"cmp"
-	"io"
-	"math"
-	"sync"
-
-	"github.com/rowtocol/rowtocol/internal/budget"
-)
+import "context"
 
 const (
-	// aheadBytes bounds the bytes of all pieces of a part, aheadPiece the bytes of one
-	// piece, and aheadAlone the bytes of a piece if only one column is read.
-	aheadBytes = 32 << 20
+	// aheadPiece bounds the bytes of a piece, and aheadAlone those of a piece if only one column is
+	// read.
 	aheadPiece = 1 << 20
 	aheadAlone = 2 << 20
 	// aheadLeast is the least size of a piece that is worth its own request, even if
 	// blocks are larger.
 	aheadLeast = 256 << 10
-	// aheadReads is the most pieces of a part that are read in the background at once.
+	// aheadReads is the most pieces of a part that are being read when another one is begun before
+	// its bytes are needed.
 	aheadReads = 4
-	// blockSize is the default size of a block in column files.
-	blockSize = 64 << 10
-	// aheadAfter is the number of consecutive pieces after which the next one is read
-	// in the background. If few rows are read, an earlier start is wasted.
+	// blockSize is the default size of a block in column files. A column of at most smallColumn
+	// bytes is small.
+	blockSize   = 64 << 10
+	smallColumn = 2 * blockSize
+	// aheadAfter is the number of consecutive requests after which the next piece is read before
+	// its bytes are needed. If few rows are read, an earlier start is wasted.
 	aheadAfter = 2
 )
 
-// ahead reads the columns of a part on remote storage in pieces. Columns that are read
+// ahead reads the columns of an open part on remote storage in pieces. Columns that are read
 // side by side lie in different places of the files, so reading single blocks would
 // take one request each. If the blocks of a column are read in order, it is read in
-// pieces that grow and never pass its end. Soon each piece is read in the background
-// while the one before it is consumed.
+// pieces that grow and never pass its end. Soon each piece is read while the one before it is
+// consumed. Readers of the same part share the pieces.
 //
-// If aheadReads pieces are being read already, a piece is read when it is needed, so
-// that no column waits for others. If there is no memory for a piece, the column is read
-// block by block until there is.
+// If there is no memory for a piece, the column is read block by block until there is.
 //
-// Small columns are read block by block: pieces would take a request for each column,
-// but one stream covers many small columns. See file.ReadAt.
+// The rest of a small column is one piece. It takes no request of its own if the columns next to it
+// are small, too: see file.ReadAt.
 type ahead struct {
-	memory *budget.Heap
-	limit  int64 // most bytes of all pieces
-	wanted int   // number of columns that are read side by side; 0 if it is not known
-	reads  sync.WaitGroup
+	*pieces
+	until context.Context // ends with the open part
 
-	mu      sync.Mutex // guards the fields below
-	whole   bool       // the part is read from its start to its end
-	rows    *rowShare  // rows that are read; nil if other workers read none
-	tracks  map[columnID]*track
-	held    int64 // bytes of all pieces
-	running int   // number of pieces that are being read in the background
-	read    int64 // bytes that were read since the last bytesRead
-	closed  bool
-}
-
-// rowShare is consecutive rows of a part. One worker reads them, and others read the rest.
-type rowShare struct {
-	span
-	of  int64 // number of rows of the part
-	all bool  // all of the rows are read, not only some of them
+	// pieces.mu guards the fields below.
+	limit  int64   // most bytes that the open part adds to the pieces
+	wanted int     // number of columns that are read side by side; 0 if it is not known
+	whole  bool    // the part is read from its start to its end, without pieces
+	share  float64 // share of the rows not read yet that are read next, all of them; 0 if not known
+	reads  map[columnID]*columnReads
 }
 
 // columnID identifies a column in a file.
@@ -68,239 +50,36 @@ type columnID struct {
 	column int
 }
 
-// track is the state of a column that is partly read.
-type track struct {
-	id        columnID
-	small     bool       // the column is read block by block
-	mu        sync.Mutex // guards the fields below; held by the column's reader
-	at        int64      // offset at which the last read ended
-	size      int64      // size of the last piece; 0 after a seek
-	pieces    int        // number of consecutive pieces that were read
-	now, next *piece     // the piece that is consumed, and the one after it
-	ended     bool       // another track continues the column
-	rows      *rowShare  // rows that end at about stop
-	stop      int64
+// columnReads is what an open part has read of a column.
+type columnReads struct {
+	id       columnID
+	end      int64 // offset at which the column ends
+	small    bool
+	ordered  bool  // the blocks are read in order
+	at       int64 // offset at which the last read ended
+	size     int64 // size of the last piece
+	requests int   // consecutive requests while the blocks were read in order
 }
 
-// piece is a range of a file that is read at once.
-type piece struct {
-	start int64
-	buf   []byte // as long as the range; empty if the piece has no range
-	read  int    // number of bytes of buf that were read
-	err   error  // why the rest was not read
-
-	done             chan struct{} // closed when a read in the background has ended
-	running, dropped bool          // guarded by ahead.mu
-}
-
-// newAhead returns an ahead whose pieces hold at most most bytes, and at most
+// newAhead returns an ahead that reads until the context ends, with at most most bytes, and at most
 // aheadBytes.
-func newAhead(memory *budget.Heap, most int64) *ahead {
-	return &ahead{memory: memory, limit: min(most, aheadBytes), tracks: make(map[columnID]*track)}
+func newAhead(until context.Context, s *pieces, most int64) *ahead {
+	a := &ahead{pieces: s, until: until, limit: min(most, aheadBytes), reads: make(map[columnID]*columnReads)}
+	s.join(a.limit)
+	return a
 }
 
-// readBlock fills p from an offset in a column that ends at end.
-func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
-	t := a.lock(columnID{in, col}, off, end)
-	defer t.mu.Unlock()
-	stop, follows := a.stop(t, len(p), off, end)
-	t.at = off + int64(len(p))
-	n, err = t.now.copy(p, off)
-	if n < len(p) && err == nil && t.next.covers(off+int64(n)) {
-		t.advance()
-		var more int
-		more, err = t.now.copy(p[n:], off+int64(n))
-		n += more
-	}
-	if n < len(p) && err == nil {
-		if follows {
-			t.size, t.pieces = a.grown(t, len(p)), t.pieces+1
-		} else {
-			t.size, t.pieces = 0, 0
-		}
-		var more int
-		more, err = a.fetch(t, p[n:], off+int64(n), stop)
-		n += more
-	}
-	if err != nil || t.at >= end {
-		a.release(t)
-	} else if follows {
-		a.begin(t, len(p), stop)
-	}
-	return n, err
-}
+// close ends the use of the pieces.
+func (a *ahead) close() { a.part(a.limit) }
 
-// lock returns the track of a column whose next read is at off, locked for the caller.
-func (a *ahead) lock(id columnID, off, end int64) *track {
-	for {
-		t := a.track(id, off, end)
-		t.mu.Lock()
-		if !t.ended {
-			return t
-		}
-		t.mu.Unlock()
-	}
-}
-
-func (a *ahead) track(id columnID, off, end int64) *track {
+// announce says what share of the rows not read yet is read next, all of them in order. The rows not
+// read yet have about rest bytes in the columns that are read. A few rows of many are worth no pieces.
+func (a *ahead) announce(share float64, rest int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := a.tracks[id]
-	if t == nil {
-		t = &track{id: id, small: end-off <= a.smallest(), at: -1, now: new(piece), next: new(piece)}
-		a.tracks[id] = t
+	if a.share = share; share < 1 && int64(share*float64(rest)) < aheadPiece {
+		a.share = 0
 	}
-	return t
-}
-
-// within says which rows are read from now on, because other workers read the rest.
-func (a *ahead) within(rows rowShare) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.rows = &rows
-}
-
-// stop returns the offset up to which pieces of a column are worth reading: where the column
-// ends, or about where the rows of this worker end. It also reports whether the column is read in
-// order: a read at off follows the last one, or all rows of this worker are read.
-func (a *ahead) stop(t *track, block int, off, end int64) (stop int64, follows bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	follows = off == t.at
-	r := a.rows
-	if r == nil {
-		return end, follows
-	}
-	if t.rows != r {
-		share := float64(r.to-r.from) / float64(r.of-r.from)
-		blocks := math.Ceil(float64(end-off) * share / float64(block))
-		// Blocks differ in size. A few bytes too many cost less than another request.
-		t.rows, t.stop = r, off+int64(blocks*float64(block)*17/16)
-		if r.all {
-			t.size, t.pieces, follows = aheadAlone, aheadAfter, true
-		}
-	}
-	return min(max(t.stop, off+int64(block)), end), follows
-}
-
-// smallest returns the size up to which columns are small: aheadPiece if one column is
-// read, and two blocks if several are. If the part is read from start to end, columns of
-// any size are small. a.mu is held.
-func (a *ahead) smallest() int64 {
-	switch {
-	case a.whole:
-		return math.MaxInt64
-	case a.wanted == 1:
-		return aheadPiece
-	}
-	return 2 * blockSize
-}
-
-// grown returns the size of a column's next piece: twice the size of the last piece or
-// block, within the limits.
-func (a *ahead) grown(t *track, block int) int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	most := int64(aheadAlone)
-	if columns := int64(max(a.wanted, len(a.tracks))); columns > 1 {
-		most = min(aheadPiece, a.limit/(2*columns))
-	}
-	return min(2*max(t.size, int64(block)), most)
-}
-
-// fetch reads bytes that no piece holds. If the next piece is larger than p and fits
-// into memory, fetch reads the whole piece. Otherwise it reads into p directly.
-func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
-	size := min(t.size, end-off)
-	a.mu.Lock()
-	a.drop(t)
-	larger := size > int64(len(p)) && !t.small && a.room(t.now, off, size)
-	a.mu.Unlock()
-	if larger {
-		t.now.fill(t.id.in)
-		a.count(t.now.read)
-		return t.now.copy(p, off)
-	}
-	n, err = t.id.in.ReadAt(p, off)
-	a.count(n)
-	if n == len(p) {
-		err = nil
-	}
-	return n, err
-}
-
-// begin starts to read the next piece of a column in the background, unless the piece
-// exists already, would probably not be used, or has no memory.
-func (a *ahead) begin(t *track, block int, end int64) {
-	from := max(t.at, t.now.start+int64(len(t.now.buf)))
-	if t.pieces < aheadAfter || len(t.next.buf) > 0 || t.now.err != nil || t.small || from >= end {
-		return
-	}
-	size, q := a.grown(t, block), t.next
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if size < min(int64(block), aheadLeast) || a.closed || a.running == aheadReads || !a.room(q, from, min(size, end-from)) {
-		return
-	}
-	t.size = size
-	a.running++
-	q.running, q.done = true, make(chan struct{})
-	a.reads.Go(func() {
-		q.fill(t.id.in)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.read += int64(q.read)
-		a.running--
-		if q.running = false; q.dropped {
-			a.free(q)
-		}
-		close(q.done) // from here on the piece may be reused
-	})
-}
-
-// room makes q a piece of size bytes at start, and reports whether there is memory for
-// it. a.mu is held.
-func (a *ahead) room(q *piece, start, size int64) bool {
-	if more := size - int64(cap(q.buf)); more > 0 {
-		//guard: keeps columns read ahead within their memory
-		if a.held+more > a.limit || a.memory.Reserve(more) != nil {
-			return false
-		}
-		a.held += more
-		q.buf = make([]byte, size)
-	}
-	q.start, q.buf, q.read, q.err = start, q.buf[:size], 0, nil
-	return true
-}
-
-// drop empties the pieces of a column. The goroutine that reads a piece frees it.
-// a.mu is held.
-func (a *ahead) drop(t *track) {
-	t.now.empty()
-	//guard: leaves the buffer to the read in the background
-	if t.next.running {
-		t.next.dropped = true
-		t.next = new(piece)
-	}
-	t.next.empty()
-}
-
-// release ends the track of a column, and releases its memory.
-func (a *ahead) release(t *track) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.drop(t)
-	a.free(t.now)
-	a.free(t.next)
-	t.ended = true
-	delete(a.tracks, t.id)
-}
-
-// free releases the memory of a piece. a.mu is held.
-func (a *ahead) free(q *piece) {
-	a.held -= int64(cap(q.buf))
-	a.memory.Release(int64(cap(q.buf)))
-	q.buf = nil
 }
 
 // all switches to reading the part from start to end, without pieces.
@@ -310,60 +89,125 @@ func (a *ahead) all() {
 	a.whole = true
 }
 
-func (a *ahead) count(bytes int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.read += int64(bytes)
-}
-
-// bytesRead returns the number of bytes read since the last call.
-func (a *ahead) bytesRead() int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	n := a.read
-	a.read = 0
-	return n
-}
-
-// close waits for the background reads, whose context has ended. No other read starts.
-func (a *ahead) close() {
-	a.mu.Lock()
-	a.closed = true
-	a.mu.Unlock()
-	a.reads.Wait()
-}
-
-// advance makes the next piece the current one once it has been read.
-func (t *track) advance() {
-	<-t.next.done
-	t.now, t.next = t.next, t.now
-	t.next.empty()
-}
-
-// empty removes the piece's range, and keeps its memory.
-func (q *piece) empty() { q.start, q.buf, q.err = 0, q.buf[:0], nil }
-
-func (q *piece) covers(off int64) bool { return off >= q.start && off-q.start < int64(len(q.buf)) }
-
-// copy copies the piece's bytes from an offset on. If the read of the piece failed
-// before p was full, copy returns that error: storage has used up its retries.
-func (q *piece) copy(p []byte, off int64) (n int, err error) {
-	if !q.covers(off) {
-		return 0, nil
+// readBlock fills p from an offset in a column that ends at end.
+func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
+	c := a.begin(columnID{in, col}, off, end)
+	for n < len(p) && err == nil {
+		var more int
+		if q := a.take(c, len(p), off+int64(n), len(p)-n); q != nil {
+			more, err = q.copy(a.until, p[n:], off+int64(n))
+			a.leave(c.id, q, more, err)
+		} else {
+			more, err = a.readDirectly(in, p[n:], off+int64(n))
+		}
+		n += more
 	}
-	n = copy(p, q.buf[min(int(off-q.start), q.read):q.read])
-	//guard: does not wait again for storage that fails
-	if n < len(p) {
-		err = q.err
+	a.finish(c, len(p), off, err)
+	return n, err
+}
+
+// begin begins a read of a column at an offset.
+func (a *ahead) begin(id columnID, off, end int64) *columnReads {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := a.reads[id]
+	if c == nil {
+		c = &columnReads{id: id, at: -1}
+		a.reads[id] = c
+	}
+	if c.end != end {
+		c.end, c.small = end, end-off <= smallColumn
+	}
+	c.ordered = !a.whole && (a.share > 0 || off == c.at)
+	switch {
+	case !c.ordered:
+		c.size, c.requests = 0, 0
+		if a.users == 1 && a.of(id).at(off) == nil {
+			a.dropAll(id)
+		}
+	case a.share > 0:
+		c.requests = max(c.requests, aheadAfter)
+	}
+	return c
+}
+
+// next returns about how many bytes of a column, from an offset on, the rows have that are read
+// next. It is 0 if that is not known. a.mu is held.
+func (a *ahead) next(c *columnReads, off int64) int64 { return int64(a.share * float64(c.end-off)) }
+
+// take returns the piece that has the byte at an offset, for a read of n bytes in a block. It is nil
+// if the bytes are read without a piece. The caller leaves the piece.
+func (a *ahead) take(c *columnReads, block int, off int64, n int) *piece {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q := a.of(c.id).at(off)
+	if q == nil && c.ordered {
+		c.size = a.sizeAt(c, block, off)
+		c.requests++
+		if c.size > int64(n) {
+			q = a.start(c.id, off, c.size, 2*a.most(), c.small)
+		}
+	}
+	return a.use(q)
+}
+
+// sizeAt returns the size of a piece that begins at an offset: twice that of the last piece or of a
+// block, or that of the rows that are read next, within the limits. a.mu is held.
+func (a *ahead) sizeAt(c *columnReads, block int, off int64) int64 {
+	if c.small {
+		return c.end - off
+	}
+	size := max(2*c.size, 2*int64(block), blockSize, a.next(c, off))
+	if a.share > 0 {
+		size = max(size, aheadLeast)
+	}
+	return min(size, a.most(), c.end-off)
+}
+
+// most returns the most bytes of a piece. Each column has room for two of them. a.mu is held.
+func (a *ahead) most() int64 {
+	if columns := int64(max(a.wanted, len(a.reads))); columns > 1 {
+		return min(aheadPiece, a.limit/(2*columns))
+	}
+	return aheadAlone
+}
+
+// readDirectly reads a block, or the rest of it, without a piece.
+func (a *ahead) readDirectly(in *file, p []byte, off int64) (n int, err error) {
+	n, err = in.ReadAt(p, off)
+	a.count(n)
+	if n == len(p) {
+		err = nil
 	}
 	return n, err
 }
 
-// fill reads the piece.
-func (q *piece) fill(in *file) {
-	if q.read, q.err = in.readRange(q.buf, q.start); q.read == len(q.buf) {
-		q.err = nil
-	} else {
-		q.err = cmp.Or(q.err, io.ErrUnexpectedEOF)
+// finish ends the read of a block, and starts to read the next piece if it will probably be used.
+func (a *ahead) finish(c *columnReads, block int, off int64, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c.at = off + int64(block)
+	if err != nil || c.at >= c.end {
+		delete(a.reads, c.id)
+		if a.users == 1 {
+			a.dropAll(c.id)
+		}
+		return
+	}
+	if !c.ordered || c.small || c.requests < aheadAfter || a.running >= aheadReads {
+		return
+	}
+	from := c.at
+	if last := a.of(c.id).at(c.at - 1); last != nil {
+		if last.err != nil {
+			return
+		}
+		from = last.end()
+	}
+	if from >= c.end {
+		return
+	}
+	if size := a.sizeAt(c, block, from); size >= min(int64(block), aheadLeast, c.end-from) && a.start(c.id, from, size, 2*a.most(), false) != nil {
+		c.size = size
 	}
 }

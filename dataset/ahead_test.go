@@ -44,9 +44,6 @@ func (o opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, e
 	if err != nil {
 		return nil, err
 	}
-	if length < 0 {
-		length = f.Size() - off
-	}
 	return struct {
 		io.Reader
 		io.Closer

@@ -35,9 +35,10 @@
 // Files are opened one at a time, and only the parts that the query needs are read: the
 // header, and the block tables and blocks of the columns in question. Columns of remote
 // files are read in pieces: ranges of the file that do not pass the end of the column.
-// The next piece is read while the current one is decoded. Block tables and small
-// columns, possibly thousands, are read through the stream that storage keeps for nearby
-// reads. A part that is verified is read through that stream as well.
+// The next piece is read while the current one is decoded, and workers that read a part share
+// its pieces. A small column is one piece. Small columns, possibly thousands, are read through the
+// stream that storage keeps for nearby reads. A part that is verified is read through that stream
+// as well.
 //
 // # Workers
 //

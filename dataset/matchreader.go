@@ -146,8 +146,7 @@ func (r *matchReader) move() error {
 
 // open opens a part.
 func (r *matchReader) open(part *Part) (err error) {
-	d := r.plan.dataset
-	if r.file, err = d.openPart(r.ctx, r.section.section, r.part, r.section.inFiles > 0, &r.stats); err != nil {
+	if r.file, err = r.plan.openPart(r.ctx, r.section, r.part, &r.stats); err != nil {
 		return err
 	}
 	if whole, ok := r.file.Part.(format.RowPart); ok {
@@ -228,11 +227,19 @@ func (r *matchReader) endMade() error {
 func (r *matchReader) examineAll() error {
 	spans := r.todo
 	r.todo = nil
-	if n := len(spans); n > 0 && r.file.ahead != nil && r.rows.shared {
-		all := n == 1 && r.where == nil
-		r.file.ahead.within(rowShare{span{spans[0].from, spans[n-1].to}, r.file.rows, all})
-	}
+	r.announce(spans)
 	return r.examine(spans)
+}
+
+// announce says which rows of the file are read next, if the file is on remote storage and all rows of
+// a range are read.
+func (r *matchReader) announce(spans []span) {
+	if len(spans) != 1 || r.file.ahead == nil || r.where != nil {
+		return
+	}
+	rows, rest := float64(spans[0].to-spans[0].from), float64(r.file.rows-spans[0].from)
+	stored := float64(r.section.stored(&r.plan.dataset.Parts()[r.part]))
+	r.file.ahead.announce(rows/rest, int64(stored*rest/float64(r.file.rows)))
 }
 
 // examine starts with rows of the file.

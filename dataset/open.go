@@ -44,8 +44,11 @@ func (f *file) begin() (io.Closer, error) {
 		_ = stored.Close() // only read
 		return nil, err
 	}
-	if !f.opened { // later, Size may read f.size at the same time
-		f.opened, f.is, f.size = true, store.IdentityOf(stored), stored.Size()
+	if !f.opened {
+		f.opened, f.is = true, store.IdentityOf(stored)
+	}
+	if f.size < 0 { // else Size may read f.size at the same time
+		f.size = stored.Size()
 	}
 	return stored, nil
 }

@@ -48,13 +48,13 @@ type File struct {
 type OpenPart struct {
 	format.Part
 	// Format is the format of the files.
-	Format format.Format
-	name   string
-	files  []*source
-	read   *Stats             // counts of the reads; nil if they are not counted
-	end    context.CancelFunc // ends the reads of the files
-	ahead  *ahead             // nil for local files
-	memory *budget.Heap
+	Format  format.Format
+	name    string
+	files   []*source
+	read    *Stats // counts of the reads; nil if they are not counted
+	ahead   *ahead // nil for local files
+	release func() // ends the use of the files; nil if there are none
+	memory  *budget.Heap
 
 	mu     sync.Mutex    // guards growth, for readers that use the part by turns
 	growth damage.Growth // growth of the files
@@ -68,39 +68,39 @@ func (o *OpenPart) Cursor(col int) (format.Cursor, error) {
 
 // Open opens the files of a part, and reads their headers.
 func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
-	return l.open(ctx, p, nil)
+	return l.open(ctx, p, new(sharedFiles), nil)
 }
 
-func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, err error) {
+// open opens a part for a reader, which shares files on remote storage with others.
+func (l *Listing) open(ctx context.Context, p *Part, shared *sharedFiles, read *Stats) (_ *OpenPart, err error) {
 	until, end := context.WithCancel(ctx)
-	o := &OpenPart{Format: p.format, name: p.Name, read: read, end: end, memory: l.memory.NewHeap()}
-	if !store.CapabilitiesOf(p.Store).Local {
-		o.ahead = newAhead(o.memory, l.memory.Available()/4)
+	files, release := shared.open(until, p, l.memory)
+	o := &OpenPart{Format: p.format, name: p.Name, read: read, memory: l.memory.NewHeap(), release: func() { release(); end() }}
+	if files.pieces != nil {
+		o.ahead = newAhead(until, files.pieces, l.memory.Available()/4)
 	}
 	defer func() {
 		if err != nil {
 			o.Close()
 		}
 	}()
-	files := make([]format.File, len(p.Files))
-	for i := range p.Files {
-		f := &p.Files[i]
-		s := &source{read: read, ahead: o.ahead, memory: o.memory, lost: func(err error) error {
-			if until.Err() != nil && ctx.Err() == nil {
-				return &fs.PathError{Op: "read", Path: f.Name, Err: fs.ErrClosed}
-			}
-			return l.Lost(ctx, p, f.Name, err)
-		}}
-		s.name, s.size, s.pool = f.Name, f.Bytes, budget.OpenFiles()
-		s.open = func() (store.File, error) { return p.Store.Open(until, f.Name) }
-		o.files, files[i] = append(o.files, s), s
+	lost := func(name string, err error) error {
+		if until.Err() != nil && ctx.Err() == nil {
+			return &fs.PathError{Op: "read", Path: name, Err: fs.ErrClosed}
+		}
+		return l.Lost(ctx, p, name, err)
+	}
+	opened := make([]format.File, len(files.files))
+	for i, f := range files.files {
+		s := &source{file: f, read: read, ahead: o.ahead, memory: o.memory, lost: lost}
+		o.files, opened[i] = append(o.files, s), s
 	}
 	if o.Format == nil {
-		if o.Format, err = recognize(l.Formats, files[0]); err != nil {
+		if o.Format, err = recognize(l.Formats, opened[0]); err != nil {
 			return nil, err
 		}
 	}
-	if o.Part, err = o.Format.Open(files, format.OpenOptions{Memory: o.memory}); err != nil {
+	if o.Part, err = o.Format.Open(opened, format.OpenOptions{Memory: o.memory}); err != nil {
 		return nil, err
 	}
 	o.growth = damage.Growth{Stored: p.Bytes}
@@ -117,7 +117,7 @@ func (o *OpenPart) grow(rows int64) error {
 
 // unopened returns a part whose files will not be read.
 func (l *Listing) unopened(p *Part) *OpenPart {
-	return &OpenPart{name: p.Name, end: func() {}, memory: l.memory.NewHeap()}
+	return &OpenPart{name: p.Name, memory: l.memory.NewHeap()}
 }
 
 // Meanings returns the columns of the rows' schema, which define the meaning of values.
@@ -160,18 +160,16 @@ func (o *OpenPart) Verify(ctx context.Context, run format.Runner) error {
 	return errors.Join(err, mapped)
 }
 
-// Close ends the reads in progress and closes the files.
+// Close ends the reads in progress and closes the files, unless other readers use them.
 func (o *OpenPart) Close() {
-	//guard: stops the reads that are in progress
-	o.end()
 	if o.ahead != nil {
 		o.ahead.close()
-		if o.read != nil {
-			o.read.BytesRead += o.ahead.bytesRead()
-		}
 	}
-	for _, f := range o.files {
-		f.Close()
+	if o.release != nil {
+		o.release()
+	}
+	if o.ahead != nil && o.read != nil {
+		o.read.BytesRead += o.ahead.bytesRead()
 	}
 	o.memory.Close()
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -142,12 +143,21 @@ func (r *columnReader) try() error {
 	return err
 }
 
-// track returns the state of the column, an empty one at its end.
-func (r *columnReader) track() *track {
-	if t := r.a.tracks[columnID{r.in, r.col}]; t != nil {
-		return t
+// kept returns the pieces of the column.
+func (r *columnReader) kept() []*piece {
+	r.a.mu.Lock()
+	defer r.a.mu.Unlock()
+	return slices.Clone(r.a.of(columnID{r.in, r.col}).kept)
+}
+
+// following returns a piece that begins after the last block, or nil.
+func (r *columnReader) following() *piece {
+	for _, q := range r.kept() {
+		if q.start >= r.off {
+			return q
+		}
 	}
-	return &track{now: new(piece), next: new(piece)}
+	return nil
 }
 
 // toBackground reads blocks until a piece is read in the background, and returns
@@ -156,21 +166,24 @@ func (r *columnReader) toBackground() int64 {
 	r.t.Helper()
 	for range 100 {
 		r.next()
-		if next := r.track().next; len(next.buf) > 0 {
+		if q := r.following(); q != nil {
 			synctest.Wait()
-			return next.start + int64(len(next.buf))
+			return q.end()
 		}
 	}
 	r.t.Fatal("no piece is read in the background")
 	return 0
 }
 
+// aloneAhead returns an ahead of its own pieces.
+func aloneAhead(t *testing.T) *ahead { return newAhead(t.Context(), newPieces(nil), aheadBytes) }
+
 // A piece is read while the one before it is consumed. A columnReader that needs it waits
 // for it. The first one or two blocks cause at most a small piece.
 func TestPiecesOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlowFile()
-		r := &columnReader{t, newAhead(nil, aheadBytes), in, 0, 1000, 20 << 20}
+		r := &columnReader{t, aloneAhead(t), in, 0, 1000, 20 << 20}
 		r.next()
 		r.next()
 		if want := []span{{1000, 1000 + testBlock}, {1000 + testBlock, 1000 + 3*testBlock}}; !slices.Equal(s.reads, want) {
@@ -183,9 +196,6 @@ func TestPiecesOverlap(t *testing.T) {
 		}
 		if s.waiting() != 1 {
 			t.Fatal("no read is running while blocks are consumed")
-		}
-		for r.off+testBlock <= r.track().next.start {
-			r.next() // from the piece before it
 		}
 		var err error
 		ended := make(chan struct{})
@@ -206,7 +216,7 @@ func TestPiecesOverlap(t *testing.T) {
 		for r.off < r.end {
 			r.next()
 		}
-		r.a.close()
+		r.a.pieces.close()
 		for off := int64(1000); off < r.end; off += 500 {
 			if n, _ := s.count(off); n != 1 {
 				t.Fatalf("the byte at %d was read %d times", off, n)
@@ -226,7 +236,7 @@ func TestPieceFails(t *testing.T) {
 		for reason, want := range map[error]error{failure: failure, nil: io.ErrUnexpectedEOF, io.EOF: io.EOF} {
 			synctest.Test(t, func(t *testing.T) {
 				s, in := newSlowFile()
-				r := &columnReader{t, newAhead(nil, aheadBytes), in, 0, 1, 20 << 20}
+				r := &columnReader{t, aloneAhead(t), in, 0, 1, 20 << 20}
 				bad := r.toBackground()
 				s.fails = func(off int64) (int, error, bool) { return got, reason, off == bad }
 				for r.off+testBlock <= bad+int64(got) {
@@ -242,7 +252,7 @@ func TestPieceFails(t *testing.T) {
 				for r.off < r.end {
 					r.next()
 				}
-				r.a.close()
+				r.a.pieces.close()
 			})
 		}
 	}
@@ -253,7 +263,7 @@ func TestPieceFails(t *testing.T) {
 func TestPieceIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlowFile()
-		r := &columnReader{t, newAhead(nil, aheadBytes), in, 0, 1, 60 << 20}
+		r := &columnReader{t, aloneAhead(t), in, 0, 1, 60 << 20}
 		held := r.toBackground()
 		s.hold(func(off int64) bool { return off == held })
 		for s.waiting() == 0 {
@@ -271,7 +281,7 @@ func TestPieceIsDropped(t *testing.T) {
 		}
 		r.off = r.end - 10
 		r.next()
-		r.a.close()
+		r.a.pieces.close()
 		if _, bytes := s.count(0); r.a.bytesRead() != bytes || r.a.held != 0 {
 			t.Errorf("%d bytes read, counted otherwise; or %d held, want 0", bytes, r.a.held)
 		}
@@ -283,7 +293,7 @@ func TestPieceIsDropped(t *testing.T) {
 func TestPlacesInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlowFile()
-		a := newAhead(nil, aheadBytes)
+		a := aloneAhead(t)
 		var all []*columnReader
 		held := map[int64]bool{}
 		for col := range 2 * aheadReads {
@@ -298,8 +308,8 @@ func TestPlacesInBackground(t *testing.T) {
 		}
 		for _, r := range all[aheadReads:] {
 			for r.off < r.end {
-				before := len(r.track().next.buf) > 0
-				if r.next(); !before && len(r.track().next.buf) > 0 {
+				before := r.following()
+				if r.next(); before == nil && r.following() != nil {
 					t.Fatalf("%d reads in the background", aheadReads+1)
 				}
 			}
@@ -310,7 +320,7 @@ func TestPlacesInBackground(t *testing.T) {
 				r.next()
 			}
 		}
-		a.close()
+		a.pieces.close()
 		if a.held != 0 {
 			t.Errorf("%d bytes are held at the end", a.held)
 		}
@@ -338,7 +348,7 @@ func TestPiecesAreBounded(t *testing.T) {
 // turn. Pieces of all columns must grow at least to least bytes.
 func testBound(t *testing.T, columns, size, wanted, turn, total, least int) {
 	_, in := newSlowFile()
-	a := newAhead(nil, aheadBytes)
+	a := aloneAhead(t)
 	a.wanted = wanted
 	var all []*columnReader
 	for col := range columns {
@@ -353,12 +363,11 @@ func testBound(t *testing.T, columns, size, wanted, turn, total, least int) {
 					break
 				}
 				r.next()
-				largest[i] = max(largest[i], len(r.track().now.buf), len(r.track().next.buf))
-				synctest.Wait()
-				held := int64(0)
-				for _, tr := range a.tracks {
-					held += int64(cap(tr.now.buf) + cap(tr.next.buf))
+				for _, q := range r.kept() {
+					largest[i] = max(largest[i], len(q.buf))
 				}
+				synctest.Wait()
+				held := keptBytes(a.pieces)
 				if held != a.held {
 					t.Fatalf("%d bytes are held, %d counted", held, a.held)
 				}
@@ -366,7 +375,7 @@ func testBound(t *testing.T, columns, size, wanted, turn, total, least int) {
 			}
 		}
 	}
-	a.close()
+	a.pieces.close()
 	if most > aheadBytes || slices.Min(largest) < least || slices.Max(largest) > aheadAlone || wanted > 1 && slices.Max(largest) > aheadPiece {
 		t.Errorf("%d bytes were held, pieces of %d to %d", most, slices.Min(largest), slices.Max(largest))
 	}
@@ -376,7 +385,7 @@ func testBound(t *testing.T, columns, size, wanted, turn, total, least int) {
 // all reads are counted.
 func TestPiecesAtRandom(t *testing.T) {
 	s, in := newSlowFile()
-	a := newAhead(nil, aheadBytes)
+	a := aloneAhead(t)
 	var wg sync.WaitGroup
 	for seed := range uint64(4) {
 		wg.Go(func() {
@@ -401,15 +410,95 @@ func TestPiecesAtRandom(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	a.close()
+	a.pieces.close()
 	if _, bytes := s.count(0); a.bytesRead() != bytes {
 		t.Errorf("%d bytes read, counted otherwise", bytes)
 	}
-	held := int64(0)
-	for _, t := range a.tracks {
-		held += int64(cap(t.now.buf) + cap(t.next.buf))
-	}
-	if held != a.held || held > 4*aheadPiece+4*aheadAlone {
+	if held := keptBytes(a.pieces); held != a.held || held > 4*aheadPiece+4*aheadAlone {
 		t.Errorf("%d bytes are held, %d counted", held, a.held)
 	}
+}
+
+// keptBytes returns how many bytes the pieces have.
+func keptBytes(s *pieces) (n int64) {
+	for _, c := range s.columns {
+		n += c.bytes()
+	}
+	return n
+}
+
+// Readers of one part read alternate stretches of rows, at different speeds. They read each byte of
+// the storage once, in large pieces.
+func TestReadersSharePieces(t *testing.T) {
+	const size, stretch = 24 << 20, 20 * testBlock
+	for _, slow := range []int{1, 3, 8} { // blocks that a reader reads while the other one reads 8
+		synctest.Test(t, func(t *testing.T) {
+			s, in := newSlowFile()
+			shared := newPieces(nil)
+			readers := make([]*columnReader, 2)
+			for i := range readers {
+				a := newAhead(t.Context(), shared, aheadBytes)
+				a.wanted = 17
+				readers[i] = &columnReader{t, a, in, 0, 0, size}
+			}
+			next := int64(0) // stretch
+			left := make([]int, 2)
+			for done := 0; done < 2; {
+				done = 0
+				for i, r := range readers {
+					for range []int{8, slow}[i] {
+						if left[i] == 0 {
+							if next*stretch >= size {
+								done++
+								break
+							}
+							r.off, left[i] = next*stretch, min(stretch, int(size-next*stretch))/testBlock
+							r.a.announce(float64(stretch)/float64(size-r.off), size-r.off)
+							next++
+						}
+						r.next()
+						left[i]--
+					}
+				}
+				synctest.Wait()
+			}
+			if _, bytes := s.count(0); bytes > size*21/20 || len(s.reads) > 60 || shared.bytesRead() != bytes {
+				t.Errorf("at %d: %d bytes were read of %d, in %d reads", slow, bytes, size, len(s.reads))
+			}
+			for _, r := range readers {
+				r.a.close()
+			}
+			shared.close()
+		})
+	}
+}
+
+// A reader whose context ends leaves a piece that it waits for. The others still get it.
+func TestReaderOfPiecesEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := newSlowFile()
+		shared := newPieces(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ends := &columnReader{t, newAhead(ctx, shared, aheadBytes), in, 0, 0, 8 << 20}
+		stays := &columnReader{t, newAhead(t.Context(), shared, aheadBytes), in, 0, 0, 8 << 20}
+		s.hold(func(int64) bool { return true })
+		errs := make(chan error, 2)
+		for _, r := range []*columnReader{ends, stays} {
+			r.a.announce(1, 8<<20)
+			go func() { errs <- r.try() }()
+		}
+		if s.waiting() != 1 {
+			t.Errorf("%d reads of one piece", s.waiting())
+		}
+		cancel()
+		if err := <-errs; err != context.Canceled {
+			t.Errorf("canceled: %v", err)
+		}
+		ends.a.close()
+		s.release()
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+		shared.close()
+	})
 }

@@ -16,6 +16,7 @@ type Plan struct {
 	dataset  *Dataset
 	query    Query
 	sections []*sectionPlan
+	files    *sharedFiles // of all readers
 }
 
 // sectionPlan is what a query reads of a section.
@@ -80,7 +81,7 @@ func (d *Dataset) newPlan(q Query) (*Plan, error) {
 	if err := d.checkOnly(q.Only); err != nil {
 		return nil, err
 	}
-	p := &Plan{dataset: d, query: q, sections: make([]*sectionPlan, len(d.sections))}
+	p := &Plan{dataset: d, query: q, sections: make([]*sectionPlan, len(d.sections)), files: new(sharedFiles)}
 	for i := len(d.sections) - 1; i >= 0; i-- {
 		s, err := d.sections[i].plan(d, &p.query)
 		if err != nil {

@@ -25,22 +25,23 @@ type queryPart struct {
 
 // openPart opens a part of a section, and compares it with the section's schema and the
 // listed number of rows. It opens no file if the query needs no column of the files.
-func (d *Dataset) openPart(ctx context.Context, s *section, part int, files bool, read *Stats) (*queryPart, error) {
-	p := &d.list.Parts[part]
+func (p *Plan) openPart(ctx context.Context, planned *sectionPlan, part int, read *Stats) (*queryPart, error) {
+	d, s := p.dataset, planned.section
+	listed := &d.list.Parts[part]
 	n := len(s.files.Columns)
-	q := &queryPart{rows: p.Rows, inFiles: n, keys: d.constants(s, p), read: read, blocks: make([][]format.Block, n), bounded: make([]bool, n)}
-	if !files {
-		q.OpenPart = d.list.unopened(p)
+	q := &queryPart{rows: listed.Rows, inFiles: n, keys: d.constants(s, listed), read: read, blocks: make([][]format.Block, n), bounded: make([]bool, n)}
+	if planned.inFiles == 0 {
+		q.OpenPart = d.list.unopened(listed)
 		return q, nil
 	}
-	o, err := d.list.open(ctx, p, read)
+	o, err := d.list.open(ctx, listed, p.files, read)
 	if err != nil {
 		return nil, err
 	}
 	q.OpenPart = o
 	//guard: rejects a file with other rows than were committed
-	if o.Rows() != p.Rows {
-		err = damage.New(damage.Count, p.Name, -1, "the file has %d rows, expected %d", o.Rows(), p.Rows)
+	if o.Rows() != listed.Rows {
+		err = damage.New(damage.Count, listed.Name, -1, "the file has %d rows, expected %d", o.Rows(), listed.Rows)
 	} else {
 		err = s.checkSchema(o)
 	}

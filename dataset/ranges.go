@@ -219,11 +219,16 @@ func (r *ranges) skipRows(rows int64) {
 // bytes returns about how many stored bytes a range of a section has.
 func (r *ranges) bytes(p *sectionPlan) int64 { return max(rangeBytes, int64(p.inFiles)*r.block) }
 
+// stored returns about how many bytes the query's columns of a part have.
+func (p *sectionPlan) stored(part *Part) int64 {
+	return part.Bytes / max(int64(len(p.files.Columns)), 1) * int64(p.inFiles)
+}
+
 // addRows adds rows of a part to a range: all, those of one of equal ranges of a large part, or
 // those of a turn.
 func (r *ranges) addRows(g *rowRange, p *Part) (cost int64, err error) {
 	s := r.plan.sections[r.section]
-	stored := p.Bytes / max(int64(len(s.files.Columns)), 1) * int64(s.inFiles)
+	stored := s.stored(p)
 	to, turn := p.Rows, r.rowsOfTurn(p, stored)
 	if turn > 0 {
 		if len(g.parts) > 0 {

@@ -86,7 +86,7 @@ func TestRemoteParts(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		local := archive(t, f, 40_000)
 		for name, test := range map[string]func(t *testing.T, local *dataset.Dataset){
-			"ahead of rows": testAheadOfRows, "patience": testPatienceOnce, "close": testClose, "limit": testLimit, "whole parts": testWholeParts, "concurrently": testConcurrently, "workers": testPiecesOfWorkers,
+			"ahead of rows": testAheadOfRows, "patience": testPatienceOnce, "close": testClose, "limit": testLimit, "whole parts": testWholeParts, "concurrently": testConcurrently, "workers": testPiecesOfWorkers, "files": testFilesOfWorkers, "canceled workers": testCanceledWorkers,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, local) })
 		}
@@ -328,6 +328,49 @@ func testPiecesOfWorkers(t *testing.T, local *dataset.Dataset) {
 	}
 	if read := st.bytes.Load() - opened; err != io.EOF || read > stored*12/10 {
 		t.Errorf("%d bytes read of %d, %v", read, stored, err)
+	}
+}
+
+// Workers that read a part at the same time open its files once.
+func testFilesOfWorkers(t *testing.T, local *dataset.Dataset) {
+	st := storetest.NewFaulty(store.Local())
+	d := openedOn(t, st, local)
+	opened, files, rows := st.Calls(storetest.Open), 0, int64(0)
+	for i := range d.Parts() {
+		files, rows = files+len(d.Parts()[i].Files), rows+d.Parts()[i].Rows
+	}
+	got, _, err := scan(t, d, dataset.Query{Limit: -1, Workers: 3})
+	if opened = st.Calls(storetest.Open) - opened; err != nil || int64(len(got)) != rows || opened > files*3/2 {
+		t.Errorf("%d rows of %d, %d files opened of %d, %v", len(got), rows, opened, files, err)
+	}
+}
+
+// If a query is canceled, workers do not wait for storage that hangs.
+func testCanceledWorkers(t *testing.T, local *dataset.Dataset) {
+	st := &slowStore{Store: store.Local(), larger: math.MaxInt, patience: time.Hour}
+	d := openedOn(t, st, local)
+	st.larger = 0
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	rows, err := d.Scan(ctx, dataset.Query{Limit: -1, Workers: 2})
+	testenv.Must(t, err)
+	ended := make(chan error)
+	go func() {
+		_, err := rows.Next(nil)
+		rows.Close()
+		ended <- err
+	}()
+	for st.waiting.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("workers wait for storage")
 	}
 }
 

@@ -209,7 +209,7 @@ func (b *rowBlock) part(first int64, keys []*constant) *queryPart {
 	b.bufs.ClearDue()
 	n := len(b.mapping.Columns)
 	p := &queryPart{
-		OpenPart: &OpenPart{Part: blockPart{rows: b}, name: b.name, end: func() {}, memory: b.memory.NewHeap()},
+		OpenPart: &OpenPart{Part: blockPart{rows: b}, name: b.name, memory: b.memory.NewHeap()},
 		first:    first, rows: b.rows, inFiles: n, keys: keys, read: new(Stats), blocks: make([][]format.Block, n), bounded: make([]bool, n),
 	}
 	for i, col := range b.columns {

@@ -13,10 +13,10 @@ import (
 // read twice: to find the rows that match, and to return these rows. If reread
 // is nil, several goroutines may use it. Otherwise it belongs to one.
 type source struct {
-	file
+	*file
 	read *Stats // nil if reads are not counted
-	// lost returns the error to report for a failed read: see Listing.Lost.
-	lost func(error) error
+	// lost returns the error to report for a failed read of a file: see Listing.Lost.
+	lost func(name string, err error) error
 	// reread are the columns whose blocks may be read again; nil means no columns.
 	reread []bool
 	kept   []keptBlock
@@ -82,19 +82,29 @@ func (s *source) ReadBlock(p []byte, col int, off, end int64) (n int, err error)
 			return copy(p, k.bytes), nil
 		}
 	}
-	read := 0
-	if s.ahead == nil {
-		n, err = s.file.ReadAt(p, off)
-		read = n
-	} else {
-		n, err = s.ahead.readBlock(&s.file, col, p, off, end)
-		read = int(s.ahead.bytesRead())
-	}
-	s.count(read, 1)
+	n, err = s.readColumn(p, col, off, end, 1)
 	if s.reread != nil && s.reread[col] && err == nil && s.memory.Reserve(int64(len(p))) == nil {
 		s.kept = append(s.kept, keptBlock{col, off, append([]byte(nil), p...)})
 	}
 	return n, s.failed(err)
+}
+
+// ReadTable implements format.File.
+func (s *source) ReadTable(p []byte, col int, off, end int64) (int, error) {
+	n, err := s.readColumn(p, col, off, end, 0)
+	return n, s.failed(err)
+}
+
+// readColumn reads bytes of a column, which are a number of blocks.
+func (s *source) readColumn(p []byte, col int, off, end, blocks int64) (n int, err error) {
+	if s.ahead == nil {
+		n, err = s.file.ReadAt(p, off)
+		s.count(n, blocks)
+		return n, err
+	}
+	n, err = s.ahead.readBlock(s.file, col, p, off, end)
+	s.count(int(s.ahead.bytesRead()), blocks)
+	return n, err
 }
 
 func (s *source) count(bytes int, blocks int64) {
@@ -108,7 +118,7 @@ func (s *source) failed(err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
-	return s.lost(err)
+	return s.lost(s.name, err)
 }
 
 // forget drops the kept blocks, except the last block of each column, in which the next

@@ -1,5 +1,10 @@
 package dataset
 
+import (
+	"slices"
+	"sort"
+)
+
 // span is a range of rows of a part.
 type span struct{ from, to int64 }
 
@@ -60,4 +65,14 @@ func intersect(a, b []span) (both []span) {
 		}
 	}
 	return both
+}
+
+// insertSpan adds a span to spans, which ascend, with gaps between them.
+func insertSpan(spans []span, s span) []span {
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].to >= s.from })
+	j := sort.Search(len(spans), func(j int) bool { return spans[j].from > s.to })
+	if i < j {
+		s.from, s.to = min(s.from, spans[i].from), max(s.to, spans[j-1].to)
+	}
+	return slices.Replace(spans, i, j, s)
 }

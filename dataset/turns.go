@@ -43,7 +43,7 @@ func (r *matchReader) openShared() (*sharedPart, error) {
 	p := &sharedPart{do: func(n int, fn func(i int) error) error {
 		return workers.Do(r.ctx, n, func(_ context.Context, i int) error { return fn(i) })
 	}}
-	file, err := r.plan.dataset.openPart(r.ctx, r.section.section, r.part, true, &p.read)
+	file, err := r.plan.openPart(r.ctx, r.section, r.part, &p.read)
 	if err != nil {
 		r.stats = p.read.Plus(r.stats)
 		return nil, err
@@ -122,6 +122,7 @@ func (r *matchReader) takeTurn(t *turn) (err error) {
 		}
 	}
 	r.file, r.rest, r.todo = r.held.file, r.todo, nil
+	r.announce(r.rest)
 	return nil
 }
 

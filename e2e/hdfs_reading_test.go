@@ -166,6 +166,11 @@ func (f *columnFinder) ReadBlock(p []byte, _ int, off, end int64) (int, error) {
 	return f.ReadAt(p, off)
 }
 
+// ReadTable implements format.File.
+func (f *columnFinder) ReadTable(p []byte, _ int, off, _ int64) (int, error) {
+	return f.ReadAt(p, off)
+}
+
 // readAlone reads stretches of files with goroutines, and returns the time.
 func readAlone(b *testing.B, st store.Store, all []stretch, goroutines int) time.Duration {
 	b.Helper()

@@ -44,6 +44,9 @@ type File interface {
 	// follow each other up to the offset end. On remote storage, blocks that are read in
 	// order are read ahead, up to end.
 	ReadBlock(p []byte, col int, off, end int64) (int, error)
+	// ReadTable is like ReadBlock, for bytes of the column that are no block and lie before
+	// its blocks: the block table, or a dictionary.
+	ReadTable(p []byte, col int, off, end int64) (int, error)
 }
 
 // Part is an open row group, or a file of several, whose rows follow each other. It may be

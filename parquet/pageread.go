@@ -191,12 +191,13 @@ func (r *pageReader) read(number int, at, size int64, entry int) (*loadedPage, e
 	return r.readStored(*buf, number, at, entry)
 }
 
-// readBytes reads the bytes of a page. A dictionary is no block of the column.
+// readBytes reads the bytes of a page.
 func (r *pageReader) readBytes(buf []byte, number int, at int64) error {
+	read := r.p.file.ReadBlock
 	if number < 0 {
-		return damage.ReadFull(r.p.file, buf, at, r.p.file.Name())
+		read = r.p.file.ReadTable
 	}
-	n, err := r.p.file.ReadBlock(buf, r.c.leaf.number, at, r.c.end)
+	n, err := read(buf, r.c.leaf.number, at, r.c.end)
 	return damage.Full(n, err, len(buf), at, r.p.file.Name())
 }
 

@@ -31,6 +31,8 @@ func (f countedFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) {
 	return f.File.ReadAt(p, off)
 }
 
+func (f countedFile) ReadTable(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
 func counted(b []byte) countedFile {
 	return countedFile{formattest.NewFile("counted.parquet", b), new(int), new(int), new(int)}
 }

@@ -16,8 +16,8 @@ import (
 
 // Opener reads a stored file as streams. OpenAt may be called concurrently.
 type Opener interface {
-	// OpenAt returns length bytes from offset off, or all to the end of the file if
-	// length is -1. ctx bounds the stream, too.
+	// OpenAt returns length bytes from offset off, which the file has. ctx bounds the
+	// stream, too.
 	OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error)
 }
 
@@ -27,6 +27,9 @@ const (
 	// streamDirect is the size from which a read is large. If nothing was read ahead, a
 	// large read needs no buffer: it reads directly into its destination.
 	streamDirect = 256 << 10
+	// streamFirst is the length of a stream that begins with small reads: the sender may send bytes
+	// that are not read. A stream that follows one that was read to its end is twice as long.
+	streamFirst = 1 << 20
 	// streamGap is the largest gap that is read and discarded instead of opening a new
 	// stream.
 	streamGap = 1 << 20
@@ -34,13 +37,13 @@ const (
 
 // NewStreamFile returns the file of st that info describes, on storage that reads streams. A
 // ReadAt begins a stream if it continues where the last ReadAt ended, or up to streamGap after
-// that. So does a large first ReadAt. The stream lasts until the end of the file or Close, or
-// until two ReadAts at another place follow each other. The stream is read ahead while the
-// reader does something else. Any other read, and each ReadRange, has a stream of its own. ctx
+// that. Streams grow while they are read to their end. A large first ReadAt begins a stream of the
+// whole file. A stream lasts until its end or Close, or until two ReadAts at another place follow
+// each other. It is read ahead while the reader does something else. Any other read, and each ReadRange, has a stream of its own. ctx
 // bounds all streams. The error of a failed read says if the file was removed or replaced.
 func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
-	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, st: st, info: info, opener: o, next: -1}
+	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, st: st, info: info, opener: o, next: -1, end: -1}
 }
 
 type streamFile struct {
@@ -56,6 +59,9 @@ type streamFile struct {
 	next   int64   // offset at which the last read ended
 	ahead  *stream // nil if there is no stream or a read is using it
 	taken  bool    // a read is using the stream
+	// length and end are the length of the last stream and the offset of its end. They belong to
+	// the read that has taken the stream.
+	length, end int64
 }
 
 func (f *streamFile) Name() string { return f.info.Path }
@@ -125,15 +131,20 @@ func (f *streamFile) read(p []byte, off int64) (n int, err error) {
 	if !ok {
 		return f.readRange(p, off)
 	}
-	if s != nil && !follows(off, s.pos) {
-		s.close()
-		s = nil
-	}
-	if s == nil {
-		s, err = f.start(off)
-	}
-	if err == nil {
-		n, err = s.read(p, off)
+	for n < len(p) && err == nil {
+		at := off + int64(n)
+		if s != nil && (at >= s.end || !follows(at, s.pos)) {
+			s.close()
+			s = nil
+		}
+		if s == nil {
+			s, err = f.start(at)
+		}
+		if err == nil {
+			var more int
+			more, err = s.read(p[n:min(int64(len(p)), int64(n)+s.end-at)], at)
+			n += more
+		}
 	}
 	f.release(s, err)
 	return n, err
@@ -145,8 +156,11 @@ func (f *streamFile) read(p []byte, off int64) (n int, err error) {
 func (f *streamFile) take(off, n int64) (s *stream, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	continues := follows(off, f.next) || f.ahead != nil && follows(off, f.ahead.pos) ||
-		f.next < 0 && n >= streamDirect
+	whole := f.next < 0 && n >= streamDirect
+	if whole {
+		f.length, f.end = f.info.Size, off
+	}
+	continues := whole || follows(off, f.next) || f.ahead != nil && follows(off, f.ahead.pos)
 	f.next = off + n
 	if f.taken || !continues {
 		return nil, false
@@ -257,14 +271,22 @@ type stream struct {
 // the time of a fetch, reading ahead is worth it.
 const idleShare = 4
 
+// start starts a stream at an offset. If it continues the last one, that one was read to its end.
 func (f *streamFile) start(off int64) (*stream, error) {
+	if follows(off, f.end) {
+		f.length = min(2*f.length, f.info.Size)
+	} else {
+		f.length = streamFirst
+	}
+	length := min(f.length, f.info.Size-off)
+	f.end = off + length
 	ctx, cancel := context.WithCancel(f.ctx)
-	body, err := f.opener.OpenAt(ctx, off, -1)
+	body, err := f.opener.OpenAt(ctx, off, length)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return &stream{pos: off, end: f.info.Size, cancel: cancel, body: body, left: f.info.Size - off, returned: time.Now()}, nil
+	return &stream{pos: off, end: f.end, cancel: cancel, body: body, left: length, returned: time.Now()}, nil
 }
 
 // read reads from off, which is not before the stream's position.

@@ -81,7 +81,7 @@ func (b *blockReader) read(block int) error {
 		return b.refused(d, err)
 	}
 	defer column.ReleaseStored(b.f.memory, buf)
-	read, err := b.f.readBlock(*buf, b.index, d.Offset, b.f.SectionEnd(b.index))
+	read, err := b.f.r.ReadBlock(*buf, b.index, d.Offset, b.f.SectionEnd(b.index))
 	if err := damage.Full(read, err, len(*buf), d.Offset, b.f.name); err != nil {
 		return err
 	}

@@ -32,15 +32,18 @@ const (
 	firstTable  = 4 << 10
 )
 
+// readAt is the type of io.ReaderAt.ReadAt.
+type readAt func(p []byte, off int64) (int, error)
+
 // decodeGrowing runs parse over the bytes [off, end) of the file. It begins with the given
 // number of first bytes. As long as parse needs more, it runs again, with at least the bytes
 // that were missing, and with four times as many as before. So a structure of unknown size
 // costs at most a small multiple of its bytes, and a length that reaches beyond the end costs
 // nothing.
-func (f *File) decodeGrowing(off, end, first int64, parse func(*decoder)) error {
+func (f *File) decodeGrowing(read readAt, off, end, first int64, parse func(*decoder)) error {
 	for n := first; ; {
 		n = min(n, end-off)
-		need, err := f.decodeSome(off, n, parse)
+		need, err := f.decodeSome(read, off, n, parse)
 		if need == 0 || need > end-off || n == end-off {
 			return err
 		}
@@ -50,13 +53,14 @@ func (f *File) decodeGrowing(off, end, first int64, parse func(*decoder)) error 
 
 // decodeSome runs parse over n bytes. If parse needs more bytes, need is how many it needs in
 // all. Otherwise need is 0.
-func (f *File) decodeSome(off, n int64, parse func(*decoder)) (need int64, err error) {
+func (f *File) decodeSome(read readAt, off, n int64, parse func(*decoder)) (need int64, err error) {
 	if err := f.memory.Reserve(n); err != nil {
 		return 0, fmt.Errorf("reading %d bytes at offset %d: %w", n, off, err)
 	}
 	defer f.memory.Release(n)
 	buf := make([]byte, n)
-	if err := damage.ReadFull(f.r, buf, off, f.name); err != nil {
+	got, err := read(buf, off)
+	if err := damage.Full(got, err, len(buf), off, f.name); err != nil {
 		return 0, err
 	}
 	d := decoder{damage.NewCursor(f.name, buf, off)}

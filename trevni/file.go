@@ -24,8 +24,7 @@ type File struct {
 	// file. Open sets DefaultMaxBlock.
 	MaxBlock int64
 
-	r          io.ReaderAt
-	readBlock  readBlock
+	r          columnReader
 	memory     column.Account
 	size       int64
 	name       string
@@ -35,8 +34,19 @@ type File struct {
 	tables     []table            // by column
 }
 
-// readBlock reads at an offset in the blocks of a column, which end at end.
-type readBlock func(p []byte, col int, off, end int64) (int, error)
+// columnReader reads a file: see format.File.
+type columnReader interface {
+	io.ReaderAt
+	ReadBlock(p []byte, col int, off, end int64) (int, error)
+	ReadTable(p []byte, col int, off, end int64) (int, error)
+}
+
+// plain is a columnReader that reads nothing ahead.
+type plain struct{ io.ReaderAt }
+
+func (r plain) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) }
+
+func (r plain) ReadTable(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) }
 
 // table is the block table of a column. Its lock is held while it is read, so that each table
 // is read once. Different tables can be read at the same time.
@@ -50,16 +60,16 @@ type table struct {
 // messages. Block tables are read and checked when they are first needed. Errors are
 // *damage.Error, or wrap an error of r.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
-	f := newFile(r, size, name, func(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) })
+	f := newFile(plain{r}, size, name)
 	if err := f.readHeader(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-func newFile(r io.ReaderAt, size int64, name string, readBlock readBlock) *File {
+func newFile(r columnReader, size int64, name string) *File {
 	return &File{
-		MaxBlock: DefaultMaxBlock, r: r, readBlock: readBlock, memory: column.Unlimited{},
+		MaxBlock: DefaultMaxBlock, r: r, memory: column.Unlimited{},
 		size: size, name: name, last: map[int]*lastBlock{},
 	}
 }
@@ -69,7 +79,7 @@ const maxHeader = 256 << 20
 
 func (f *File) readHeader() error {
 	end := min(f.size, maxHeader)
-	err := f.decodeGrowing(0, end, firstHeader, func(d *decoder) { f.h = parseHeader(d, f.size) })
+	err := f.decodeGrowing(f.r.ReadAt, 0, end, firstHeader, func(d *decoder) { f.h = parseHeader(d, f.size) })
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Truncated && end < f.size {
 		return damage.New(damage.Unsupported, f.name, d.Offset, "a header of more than %d bytes: %s", end, d.Reason)
 	}
@@ -176,7 +186,8 @@ func (f *File) rereadTable(col int) (blocks []Descriptor, size int64, err error)
 // readTable reads a block table and returns its number of bytes.
 func (f *File) readTable(col int) (blocks []Descriptor, size int64, err error) {
 	c := &f.h.columns[col]
-	err = f.decodeGrowing(c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
+	read := func(p []byte, off int64) (int, error) { return f.r.ReadTable(p, col, off, f.SectionEnd(col)) }
+	err = f.decodeGrowing(read, c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
 		d.Column = c.Name
 		blocks = f.parseTable(d, c, f.SectionEnd(col))
 		size = int64(len(d.Consumed()))

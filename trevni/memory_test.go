@@ -219,6 +219,8 @@ func (f *countedFile) ReadAt(p []byte, off int64) (int, error) {
 
 func (f *countedFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
 
+func (f *countedFile) ReadTable(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
 // headerOf returns the start of a header whose only metadata claims to have length bytes.
 func headerOf(length int64) []byte {
 	b := append([]byte(magic), 2)

@@ -29,6 +29,9 @@ func (f File) Name() string { return f.Path }
 // ReadBlock implements format.File.
 func (f File) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
 
+// ReadTable implements format.File.
+func (f File) ReadTable(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
 // Open opens the part that has these files. The name of a single file is "".
 func Open(f format.Format, files map[string][]byte, o format.OpenOptions) (format.Part, error) {
 	var all []format.File

@@ -100,9 +100,6 @@ type file struct {
 // OpenAt implements store.Opener.
 func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
 	r := &reader{ctx: ctx, file: f, left: length, pace: cluster.NewPace(streamTimeouts * f.store.dataTimeout)}
-	if length < 0 {
-		r.left = f.Size - off
-	}
 	lease, err := f.store.begin(ctx, true, func(se *session) (err error) {
 		r.inner, err = f.openAt(se, off, r.left)
 		return err

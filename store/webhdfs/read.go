@@ -19,7 +19,7 @@ func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 	if err != nil {
 		return nil, store.PathError("open", p, err)
 	}
-	return store.NewStreamFile(ctx, s, st.info(p), &opener{s, p, st.Length}), nil
+	return store.NewStreamFile(ctx, s, st.info(p), &opener{s, p}), nil
 }
 
 // closedFile describes a file that has no writer.
@@ -41,17 +41,13 @@ func (s *Store) closedFile(ctx context.Context, p string) (status, error) {
 }
 
 type opener struct {
-	store  *Store
-	path   string
-	length int64
+	store *Store
+	path  string
 }
 
 // OpenAt implements store.Opener. If a data node fails, the stream continues at another.
 func (o *opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
 	r := &stream{opener: o, ctx: ctx, off: off, left: length, pace: cluster.NewPace((1 + maxNodes) * o.store.silence)}
-	if length < 0 {
-		r.left = max(o.length-off, 0)
-	}
 	if err := r.connect(); err != nil {
 		return nil, err
 	}

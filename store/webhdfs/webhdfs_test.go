@@ -259,8 +259,8 @@ func TestBrokenDownload(t *testing.T) {
 		_, _ = io.WriteString(w, rest[:min(5, len(rest))])
 	}))
 	defer server.Close()
-	o := opener{newClient(t, server), "/f", int64(len(data))}
-	r, err := o.OpenAt(storetest.Bounded(t), 3, -1)
+	o := opener{newClient(t, server), "/f"}
+	r, err := o.OpenAt(storetest.Bounded(t), 3, int64(len(data))-3)
 	testenv.Must(t, err)
 	got, err := io.ReadAll(r)
 	if err != nil || string(got) != data[3:] || downloads != 7 {

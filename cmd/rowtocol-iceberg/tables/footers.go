@@ -91,3 +91,6 @@ type footerFile struct{ store.File }
 
 // ReadBlock implements format.File.
 func (f footerFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
+// ReadTable implements format.File.
+func (f footerFile) ReadTable(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
