@@ -105,7 +105,11 @@ func (f *File) verifyBlocks(ctx context.Context, col, start, end int, crcs []uin
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	c.room.Reuse(f.memory)
+	defer func() {
+		c.room.Recycle(f.memory)
+		c.close()
+	}()
 	c.alone, c.last, c.crcs = true, nil, crcs
 	if err := c.openCounter(); err != nil {
 		return err

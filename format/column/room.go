@@ -47,6 +47,27 @@ func (r *Room) Release(account Account) {
 	r.Bytes, r.Held = nil, 0
 }
 
+// rooms hold the memory of rooms that were recycled.
+var rooms sync.Pool
+
+// Reuse gives an empty room memory that Recycle kept, if there is any.
+func (r *Room) Reuse(account Account) {
+	kept, _ := rooms.Get().(*[]byte)
+	if kept != nil && account.Reserve(int64(cap(*kept))) == nil {
+		r.Bytes, r.Held = *kept, int64(cap(*kept))
+	}
+}
+
+// Recycle is Release for a room whose bytes nothing refers to. Memory of at most KeptBlock bytes is
+// kept for another room.
+func (r *Room) Recycle(account Account) {
+	if r.Held > 0 && r.Held <= KeptBlock {
+		kept := r.Bytes[:0]
+		rooms.Put(&kept)
+	}
+	r.Release(account)
+}
+
 // storedBuffers hold stored bytes until they are decoded. A few of them serve the
 // blocks of many columns and stay in the processor's caches.
 var storedBuffers = sync.Pool{New: func() any { return new([]byte) }}
