@@ -3,16 +3,15 @@ package dataset
 import "context"
 
 const (
-	// aheadPiece bounds the bytes of a piece, and aheadAlone those of a piece if only one column is
+	// pieceBytes bounds the bytes of a piece, and lonePiece those of a piece if only one column is
 	// read.
-	aheadPiece = 1 << 20
-	aheadAlone = 2 << 20
-	// aheadLeast is the least size of a piece that is worth its own request, even if
-	// blocks are larger.
-	aheadLeast = 256 << 10
-	// aheadReads is the most pieces of a part that are being read when another one is begun before
-	// its bytes are needed.
-	aheadReads = 4
+	pieceBytes = 1 << 20
+	lonePiece  = 2 << 20
+	// leastPiece is the least size of a piece that is worth its own request, even if blocks are
+	// larger.
+	leastPiece = 256 << 10
+	// piecesAhead is the most pieces of a part that are being read before their bytes are needed.
+	piecesAhead = 4
 	// blockSize is the default size of a block in column files. A column of at most smallColumn
 	// bytes is small.
 	blockSize   = 64 << 10
@@ -34,14 +33,15 @@ const (
 // are small, too: see file.ReadAt.
 type ahead struct {
 	*pieces
-	until context.Context // ends with the open part
+	until  context.Context // ends with the open part
+	wanted int             // number of columns that are read side by side; 0 if it is not known
 
 	// pieces.mu guards the fields below.
-	limit  int64   // most bytes that the open part adds to the pieces
-	wanted int     // number of columns that are read side by side; 0 if it is not known
-	whole  bool    // the part is read from its start to its end, without pieces
-	share  float64 // share of the rows not read yet that are read next, all of them; 0 if not known
-	reads  map[columnID]*columnReads
+	sequential bool // the part is read from its start to its end, without pieces
+	// share says how much of each column is read next, if all rows of the part are read: the rows
+	// that this reader reads next, as a share of those from there to the end of the part. Else it is 0.
+	share   float64
+	columns map[columnID]*columnReads
 }
 
 // columnID identifies a column in a file.
@@ -61,32 +61,27 @@ type columnReads struct {
 	requests int   // consecutive requests while the blocks were read in order
 }
 
-// newAhead returns an ahead that reads until the context ends, with at most most bytes, and at most
-// aheadBytes.
-func newAhead(until context.Context, s *pieces, most int64) *ahead {
-	a := &ahead{pieces: s, until: until, limit: min(most, aheadBytes), reads: make(map[columnID]*columnReads)}
-	s.join(a.limit)
-	return a
+// newAhead returns an ahead that reads until the context ends.
+func newAhead(until context.Context, s *pieces) *ahead {
+	s.addReader()
+	return &ahead{pieces: s, until: until, columns: make(map[columnID]*columnReads)}
 }
 
 // close ends the use of the pieces.
-func (a *ahead) close() { a.part(a.limit) }
+func (a *ahead) close() { a.removeReader() }
 
-// announce says what share of the rows not read yet is read next, all of them in order. The rows not
-// read yet have about rest bytes in the columns that are read. A few rows of many are worth no pieces.
-func (a *ahead) announce(share float64, rest int64) {
+// announce sets the share: see ahead.
+func (a *ahead) announce(share float64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.share = share; share < 1 && int64(share*float64(rest)) < aheadPiece {
-		a.share = 0
-	}
+	a.share = share
 }
 
 // all switches to reading the part from start to end, without pieces.
 func (a *ahead) all() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.whole = true
+	a.sequential = true
 }
 
 // readBlock fills p from an offset in a column that ends at end.
@@ -94,9 +89,9 @@ func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, e
 	c := a.begin(columnID{in, col}, off, end)
 	for n < len(p) && err == nil {
 		var more int
-		if q := a.take(c, len(p), off+int64(n), len(p)-n); q != nil {
+		if q := a.pieceFor(c, len(p), off+int64(n), len(p)-n); q != nil {
 			more, err = q.copy(a.until, p[n:], off+int64(n))
-			a.leave(c.id, q, more, err)
+			a.copied(c.id, q, more, err)
 		} else {
 			more, err = a.readDirectly(in, p[n:], off+int64(n))
 		}
@@ -110,19 +105,19 @@ func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, e
 func (a *ahead) begin(id columnID, off, end int64) *columnReads {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := a.reads[id]
+	c := a.columns[id]
 	if c == nil {
 		c = &columnReads{id: id, at: -1}
-		a.reads[id] = c
+		a.columns[id] = c
 	}
 	if c.end != end {
 		c.end, c.small = end, end-off <= smallColumn
 	}
-	c.ordered = !a.whole && (a.share > 0 || off == c.at)
+	c.ordered = !a.sequential && (a.share > 0 || off == c.at)
 	switch {
 	case !c.ordered:
 		c.size, c.requests = 0, 0
-		if a.users == 1 && a.of(id).at(off) == nil {
+		if a.readers == 1 && a.of(id).at(off) == nil {
 			a.dropAll(id)
 		}
 	case a.share > 0:
@@ -131,13 +126,9 @@ func (a *ahead) begin(id columnID, off, end int64) *columnReads {
 	return c
 }
 
-// next returns about how many bytes of a column, from an offset on, the rows have that are read
-// next. It is 0 if that is not known. a.mu is held.
-func (a *ahead) next(c *columnReads, off int64) int64 { return int64(a.share * float64(c.end-off)) }
-
-// take returns the piece that has the byte at an offset, for a read of n bytes in a block. It is nil
-// if the bytes are read without a piece. The caller leaves the piece.
-func (a *ahead) take(c *columnReads, block int, off int64, n int) *piece {
+// pieceFor returns the piece that has the byte at an offset, for a read of n bytes in a block. It is
+// nil if the bytes are read without a piece. The caller ends the use of the piece.
+func (a *ahead) pieceFor(c *columnReads, block int, off int64, n int) *piece {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q := a.of(c.id).at(off)
@@ -145,10 +136,13 @@ func (a *ahead) take(c *columnReads, block int, off int64, n int) *piece {
 		c.size = a.sizeAt(c, block, off)
 		c.requests++
 		if c.size > int64(n) {
-			q = a.start(c.id, off, c.size, 2*a.most(), c.small)
+			q = a.start(c.id, off, c.size, a.columnLimit(), c.small)
 		}
 	}
-	return a.use(q)
+	if q != nil {
+		a.use(q)
+	}
+	return q
 }
 
 // sizeAt returns the size of a piece that begins at an offset: twice that of the last piece or of a
@@ -157,19 +151,21 @@ func (a *ahead) sizeAt(c *columnReads, block int, off int64) int64 {
 	if c.small {
 		return c.end - off
 	}
-	size := max(2*c.size, 2*int64(block), blockSize, a.next(c, off))
+	size := max(2*c.size, 2*int64(block), blockSize)
 	if a.share > 0 {
-		size = max(size, aheadLeast)
+		size = max(size, leastPiece, int64(a.share*float64(c.end-off)))
 	}
-	return min(size, a.most(), c.end-off)
+	most := a.columnLimit() / 2
+	if max(a.wanted, len(a.columns)) > 1 {
+		most = min(most, pieceBytes)
+	}
+	return min(size, most, lonePiece, c.end-off)
 }
 
-// most returns the most bytes of a piece. Each column has room for two of them. a.mu is held.
-func (a *ahead) most() int64 {
-	if columns := int64(max(a.wanted, len(a.reads))); columns > 1 {
-		return min(aheadPiece, a.limit/(2*columns))
-	}
-	return aheadAlone
+// columnLimit returns the most bytes of the pieces of a column, for each reader. There is room for the
+// piece that is consumed and the one after it. a.mu is held.
+func (a *ahead) columnLimit() int64 {
+	return a.limit() / int64(max(a.wanted, len(a.columns), 1)*a.readers)
 }
 
 // readDirectly reads a block, or the rest of it, without a piece.
@@ -188,13 +184,13 @@ func (a *ahead) finish(c *columnReads, block int, off int64, err error) {
 	defer a.mu.Unlock()
 	c.at = off + int64(block)
 	if err != nil || c.at >= c.end {
-		delete(a.reads, c.id)
-		if a.users == 1 {
+		delete(a.columns, c.id)
+		if a.readers == 1 {
 			a.dropAll(c.id)
 		}
 		return
 	}
-	if !c.ordered || c.small || c.requests < aheadAfter || a.running >= aheadReads {
+	if !c.ordered || c.small || c.requests < aheadAfter {
 		return
 	}
 	from := c.at
@@ -207,7 +203,8 @@ func (a *ahead) finish(c *columnReads, block int, off int64, err error) {
 	if from >= c.end {
 		return
 	}
-	if size := a.sizeAt(c, block, from); size >= min(int64(block), aheadLeast, c.end-from) && a.start(c.id, from, size, 2*a.most(), false) != nil {
+	size := a.sizeAt(c, block, from)
+	if size >= min(int64(block), leastPiece, c.end-from) && a.startAhead(c.id, from, size, a.columnLimit()) {
 		c.size = size
 	}
 }

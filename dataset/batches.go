@@ -45,6 +45,7 @@ func (p *Plan) Batches(ctx context.Context) (*Batches, error) {
 	if err != nil {
 		return nil, err
 	}
+	p = p.begin()
 	return &Batches{
 		Batch: &Batch{plan: p}, plan: p, mapping: m, source: newSequence(ctx, p, newBatchReader(ctx, p, m)), callerHeap: p.dataset.list.memory.NewHeap(),
 	}, nil

@@ -109,6 +109,7 @@ func BatchResults[T any](ctx context.Context, p *Plan, start func() func(b *Rang
 	if err != nil {
 		return nil, err
 	}
+	p = p.begin()
 	ranges := newRanges(p, batchedBlock)
 	if p.query.Schema == nil {
 		ranges.turnRows = int64(p.batchRows())

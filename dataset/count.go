@@ -23,6 +23,7 @@ func (d *Dataset) Count(ctx context.Context, q Query) (Stats, error) {
 		s.columns = nil // only the columns of the condition are read
 		s.count()
 	}
+	p = p.begin()
 	counts := newResults(ctx, p, newRanges(p, batchedBlock), func(ctx context.Context, _ int) resultMaker[int64] { return &counter{newMatchReader(ctx, p, false)} })
 	defer counts.Close()
 	for err == nil {

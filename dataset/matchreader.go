@@ -231,15 +231,17 @@ func (r *matchReader) examineAll() error {
 	return r.examine(spans)
 }
 
-// announce says which rows of the file are read next, if the file is on remote storage and all rows of
-// a range are read.
+// announce says which rows of the file are read next, if it is on remote storage. If only some rows of
+// the file are read, it is not known what is worth reading ahead.
 func (r *matchReader) announce(spans []span) {
-	if len(spans) != 1 || r.file.ahead == nil || r.where != nil {
+	if r.file.ahead == nil {
 		return
 	}
-	rows, rest := float64(spans[0].to-spans[0].from), float64(r.file.rows-spans[0].from)
-	stored := float64(r.section.stored(&r.plan.dataset.Parts()[r.part]))
-	r.file.ahead.announce(rows/rest, int64(stored*rest/float64(r.file.rows)))
+	share := 0.0
+	if len(spans) == 1 && r.rows.parts[r.index].whole {
+		share = float64(spans[0].to-spans[0].from) / float64(r.file.rows-spans[0].from)
+	}
+	r.file.ahead.announce(share)
 }
 
 // examine starts with rows of the file.

@@ -77,7 +77,7 @@ func (l *Listing) open(ctx context.Context, p *Part, shared *sharedFiles, read *
 	files, release := shared.open(until, p, l.memory)
 	o := &OpenPart{Format: p.format, name: p.Name, read: read, memory: l.memory.NewHeap(), release: func() { release(); end() }}
 	if files.pieces != nil {
-		o.ahead = newAhead(until, files.pieces, l.memory.Available()/4)
+		o.ahead = newAhead(until, files.pieces)
 	}
 	defer func() {
 		if err != nil {

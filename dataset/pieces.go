@@ -12,22 +12,22 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// aheadBytes bounds the bytes of the pieces of a part, for each of its readers.
-const aheadBytes = 32 << 20
+// readerBytes bounds the bytes of the pieces of a part, for each of its readers.
+const readerBytes = 32 << 20
 
 // pieces are the ranges of the files of a part that are read at once, for all readers of the part.
 // Readers read different rows at about the same time, so the pieces that were used last are kept.
 type pieces struct {
 	memory *budget.Heap
+	most   int64          // most bytes of the pieces of one reader; two or more have twice as many
 	active sync.WaitGroup // reads that run
 
 	mu      sync.Mutex // guards the fields below
-	users   int        // number of readers of the part
-	most    int64      // most bytes of all pieces
-	columns map[columnID]*columnPieces
+	readers int
+	kept    map[columnID]*columnPieces
 	uses    int64 // number of uses of all pieces
 	held    int64 // bytes of all pieces
-	running int   // number of pieces that are being read
+	ahead   int   // number of pieces that are being read before their bytes are needed
 	read    int64 // bytes that were read since the last bytesRead
 	closed  bool
 }
@@ -35,8 +35,9 @@ type pieces struct {
 // columnPieces are pieces of a column.
 type columnPieces struct {
 	kept []*piece
-	// begun are all pieces that were begun. One that was dropped is not begun again, because other
-	// readers have consumed it: a reader that still needs a part of it reads block by block.
+	// begun are the ranges of bytes of all pieces that were begun. One that was dropped is not begun
+	// again, because other readers have consumed it: a reader that still needs a part of it reads
+	// block by block.
 	begun []span
 }
 
@@ -52,35 +53,37 @@ type piece struct {
 	users   int   // number of readers that use the piece, and 1 while it is read
 	last    int64 // number of its last use, or of the use before it was begun
 	left    int64 // number of bytes that readers have not copied yet
+	early   bool  // the piece was begun before its bytes were needed
 	dropped bool  // the piece is no longer among those of its column
 }
 
 func newPieces(memory *budget.Heap) *pieces {
-	return &pieces{memory: memory, columns: make(map[columnID]*columnPieces)}
+	return &pieces{memory: memory, most: memory.Available() / 4, kept: make(map[columnID]*columnPieces)}
 }
 
-// join adds a reader, and most bytes for its pieces.
-func (s *pieces) join(most int64) {
+func (s *pieces) addReader() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.users++
-	s.most += most
+	s.readers++
 }
 
-// part removes a reader that had joined.
-func (s *pieces) part(most int64) {
+func (s *pieces) removeReader() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.users--
-	s.most -= most
+	s.readers--
+}
+
+// limit returns the most bytes of all pieces. s.mu is held.
+func (s *pieces) limit() int64 {
+	return min(s.most*min(int64(s.readers), 2), readerBytes*int64(s.readers))
 }
 
 // of returns the pieces of a column. s.mu is held.
 func (s *pieces) of(id columnID) *columnPieces {
-	c := s.columns[id]
+	c := s.kept[id]
 	if c == nil {
 		c = new(columnPieces)
-		s.columns[id] = c
+		s.kept[id] = c
 	}
 	return c
 }
@@ -115,9 +118,9 @@ func (s *pieces) start(id columnID, off, size, most int64, small bool) *piece {
 		return nil
 	}
 	q := &piece{start: off, done: make(chan struct{}), users: 1, last: s.uses, left: size}
-	for len(c.kept) > 0 && c.bytes()+size > most*int64(s.users) {
+	for len(c.kept) > 0 && c.bytes()+size > most*int64(s.readers) {
 		s.free(q)
-		q.buf = c.dropOldest()
+		q.buf = c.drop(c.oldest())
 	}
 	if !s.reserve(q, size) {
 		s.free(q)
@@ -125,9 +128,22 @@ func (s *pieces) start(id columnID, off, size, most int64, small bool) *piece {
 	}
 	c.kept = append(c.kept, q)
 	c.begun = insertSpan(c.begun, span{off, off + size})
-	s.running++
 	s.active.Go(func() { s.fill(q, id.in, small) })
 	return q
+}
+
+// startAhead is start for a piece whose bytes are not needed yet. It drops no piece that somebody may
+// need, and reports whether the piece was started.
+func (s *pieces) startAhead(id columnID, off, size, most int64) bool {
+	c := s.of(id)
+	if s.ahead >= piecesAhead || c.unread()+size > most*int64(s.readers) {
+		return false
+	}
+	q := s.start(id, off, size, most, false)
+	if q != nil {
+		s.ahead, q.early = s.ahead+1, true
+	}
+	return q != nil
 }
 
 // bytes returns how many bytes the pieces have that are kept.
@@ -138,25 +154,34 @@ func (c *columnPieces) bytes() (n int64) {
 	return n
 }
 
-// drop drops a piece.
-func (c *columnPieces) drop(q *piece) {
-	c.kept = slices.DeleteFunc(c.kept, func(other *piece) bool { return q == other })
-	q.dropped = true
+// unread returns how many bytes the pieces have that readers have not copied whole.
+func (c *columnPieces) unread() (n int64) {
+	for _, q := range c.kept {
+		if q.left > 0 {
+			n += int64(cap(q.buf))
+		}
+	}
+	return n
 }
 
-// dropOldest drops the piece that was not used for longest, of those that readers have copied whole if
-// there are any. It returns the memory of the piece, or nil if that is in use.
-func (c *columnPieces) dropOldest() []byte {
-	oldest := slices.MinFunc(c.kept, func(a, b *piece) int {
+// oldest returns the piece that was not used for longest, of those that readers have copied whole if
+// there are any.
+func (c *columnPieces) oldest() *piece {
+	return slices.MinFunc(c.kept, func(a, b *piece) int {
 		return cmp.Or(cmp.Compare(min(a.left, 1), min(b.left, 1)), cmp.Compare(a.last, b.last))
 	})
-	c.drop(oldest)
+}
+
+// drop drops a piece. It returns the memory of the piece, or nil if that is in use.
+func (c *columnPieces) drop(q *piece) []byte {
+	c.kept = slices.DeleteFunc(c.kept, func(other *piece) bool { return q == other })
+	q.dropped = true
 	//guard: leaves the buffer to those who use it
-	if oldest.users > 0 {
+	if q.users > 0 {
 		return nil
 	}
-	buf := oldest.buf
-	oldest.buf = nil
+	buf := q.buf
+	q.buf = nil
 	return buf
 }
 
@@ -164,7 +189,7 @@ func (c *columnPieces) dropOldest() []byte {
 func (s *pieces) reserve(q *piece, size int64) bool {
 	if more := size - int64(cap(q.buf)); more > 0 {
 		//guard: keeps columns read ahead within their memory
-		if s.held+more > s.most || s.memory.Reserve(more) != nil {
+		if s.held+more > s.limit() || s.memory.Reserve(more) != nil {
 			return false
 		}
 		s.held += more
@@ -190,22 +215,21 @@ func (s *pieces) fill(q *piece, in *file, small bool) {
 	defer s.mu.Unlock()
 	q.read, q.err = n, err
 	s.read += int64(n)
-	s.running--
+	if q.early {
+		s.ahead--
+	}
 	s.unuse(q)
 	close(q.done)
 }
 
-// use begins a use of a piece, unless it is nil. s.mu is held.
-func (s *pieces) use(q *piece) *piece {
-	if q != nil {
-		s.uses++
-		q.users, q.last = q.users+1, s.uses
-	}
-	return q
+// use begins a use of a piece, which copied ends. s.mu is held.
+func (s *pieces) use(q *piece) {
+	s.uses++
+	q.users, q.last = q.users+1, s.uses
 }
 
-// leave ends a use of a piece, of which a reader copied n bytes. A piece that failed is dropped.
-func (s *pieces) leave(id columnID, q *piece, n int, err error) {
+// copied ends a use of a piece by a reader that copied n bytes. A piece that failed is dropped.
+func (s *pieces) copied(id columnID, q *piece, n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q.left = max(q.left-int64(n), 0) // a reader may copy bytes that another one has copied
@@ -215,6 +239,7 @@ func (s *pieces) leave(id columnID, q *piece, n int, err error) {
 	s.unuse(q)
 }
 
+// unuse ends a use of a piece. s.mu is held.
 func (s *pieces) unuse(q *piece) {
 	if q.users--; q.dropped && q.users == 0 {
 		s.free(q)
@@ -228,7 +253,7 @@ func (s *pieces) dropAll(id columnID) {
 			s.free(q)
 		}
 	}
-	delete(s.columns, id)
+	delete(s.kept, id)
 }
 
 // free releases the memory of a piece. s.mu is held.

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -176,7 +175,7 @@ func (r *columnReader) toBackground() int64 {
 }
 
 // aloneAhead returns an ahead of its own pieces.
-func aloneAhead(t *testing.T) *ahead { return newAhead(t.Context(), newPieces(nil), aheadBytes) }
+func aloneAhead(t *testing.T) *ahead { return newAhead(t.Context(), newPieces(nil)) }
 
 // A piece is read while the one before it is consumed. A columnReader that needs it waits
 // for it. The first one or two blocks cause at most a small piece.
@@ -276,7 +275,7 @@ func TestPieceIsDropped(t *testing.T) {
 		}
 		s.release() // the held read ends before the piece at the new offset is consumed
 		synctest.Wait()
-		for r.off < again+aheadAlone {
+		for r.off < again+lonePiece {
 			r.next()
 		}
 		r.off = r.end - 10
@@ -296,26 +295,26 @@ func TestPlacesInBackground(t *testing.T) {
 		a := aloneAhead(t)
 		var all []*columnReader
 		held := map[int64]bool{}
-		for col := range 2 * aheadReads {
+		for col := range 2 * piecesAhead {
 			r := &columnReader{t, a, in, col, int64(col)<<30 + 1, int64(col)<<30 + 12<<20}
-			all, held[r.toBackground()] = append(all, r), col < aheadReads
+			all, held[r.toBackground()] = append(all, r), col < piecesAhead
 		}
 		s.hold(func(off int64) bool { return held[off] })
-		for i, r := range all[:aheadReads] {
+		for i, r := range all[:piecesAhead] {
 			for s.waiting() == i {
 				r.next()
 			}
 		}
-		for _, r := range all[aheadReads:] {
+		for _, r := range all[piecesAhead:] {
 			for r.off < r.end {
 				before := r.following()
 				if r.next(); before == nil && r.following() != nil {
-					t.Fatalf("%d reads in the background", aheadReads+1)
+					t.Fatalf("%d reads in the background", piecesAhead+1)
 				}
 			}
 		}
 		s.release()
-		for _, r := range all[:aheadReads] {
+		for _, r := range all[:piecesAhead] {
 			for r.off < r.end {
 				r.next()
 			}
@@ -335,7 +334,7 @@ func TestPiecesAreBounded(t *testing.T) {
 		"side by side":                          {columns, 1, size, 2 * testBlock},
 		"side by side, without being announced": {0, 1, size, 2 * testBlock},
 		"by many blocks":                        {columns, 9, size, 2 * testBlock},
-		"one after the other":                   {0, size / testBlock, size, aheadAlone / 2}, // then the column ends
+		"one after the other":                   {0, size / testBlock, size, lonePiece / 2}, // then the column ends
 		"one after the other, not to the end":   {0, size / testBlock, size + 8<<20, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -376,7 +375,7 @@ func testBound(t *testing.T, columns, size, wanted, turn, total, least int) {
 		}
 	}
 	a.pieces.close()
-	if most > aheadBytes || slices.Min(largest) < least || slices.Max(largest) > aheadAlone || wanted > 1 && slices.Max(largest) > aheadPiece {
+	if most > readerBytes || slices.Min(largest) < least || slices.Max(largest) > lonePiece || wanted > 1 && slices.Max(largest) > pieceBytes {
 		t.Errorf("%d bytes were held, pieces of %d to %d", most, slices.Min(largest), slices.Max(largest))
 	}
 }
@@ -414,91 +413,15 @@ func TestPiecesAtRandom(t *testing.T) {
 	if _, bytes := s.count(0); a.bytesRead() != bytes {
 		t.Errorf("%d bytes read, counted otherwise", bytes)
 	}
-	if held := keptBytes(a.pieces); held != a.held || held > 4*aheadPiece+4*aheadAlone {
+	if held := keptBytes(a.pieces); held != a.held || held > 4*pieceBytes+4*lonePiece {
 		t.Errorf("%d bytes are held, %d counted", held, a.held)
 	}
 }
 
 // keptBytes returns how many bytes the pieces have.
 func keptBytes(s *pieces) (n int64) {
-	for _, c := range s.columns {
+	for _, c := range s.kept {
 		n += c.bytes()
 	}
 	return n
-}
-
-// Readers of one part read alternate stretches of rows, at different speeds. They read each byte of
-// the storage once, in large pieces.
-func TestReadersSharePieces(t *testing.T) {
-	const size, stretch = 24 << 20, 20 * testBlock
-	for _, slow := range []int{1, 3, 8} { // blocks that a reader reads while the other one reads 8
-		synctest.Test(t, func(t *testing.T) {
-			s, in := newSlowFile()
-			shared := newPieces(nil)
-			readers := make([]*columnReader, 2)
-			for i := range readers {
-				a := newAhead(t.Context(), shared, aheadBytes)
-				a.wanted = 17
-				readers[i] = &columnReader{t, a, in, 0, 0, size}
-			}
-			next := int64(0) // stretch
-			left := make([]int, 2)
-			for done := 0; done < 2; {
-				done = 0
-				for i, r := range readers {
-					for range []int{8, slow}[i] {
-						if left[i] == 0 {
-							if next*stretch >= size {
-								done++
-								break
-							}
-							r.off, left[i] = next*stretch, min(stretch, int(size-next*stretch))/testBlock
-							r.a.announce(float64(stretch)/float64(size-r.off), size-r.off)
-							next++
-						}
-						r.next()
-						left[i]--
-					}
-				}
-				synctest.Wait()
-			}
-			if _, bytes := s.count(0); bytes > size*21/20 || len(s.reads) > 60 || shared.bytesRead() != bytes {
-				t.Errorf("at %d: %d bytes were read of %d, in %d reads", slow, bytes, size, len(s.reads))
-			}
-			for _, r := range readers {
-				r.a.close()
-			}
-			shared.close()
-		})
-	}
-}
-
-// A reader whose context ends leaves a piece that it waits for. The others still get it.
-func TestReaderOfPiecesEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := newSlowFile()
-		shared := newPieces(nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		ends := &columnReader{t, newAhead(ctx, shared, aheadBytes), in, 0, 0, 8 << 20}
-		stays := &columnReader{t, newAhead(t.Context(), shared, aheadBytes), in, 0, 0, 8 << 20}
-		s.hold(func(int64) bool { return true })
-		errs := make(chan error, 2)
-		for _, r := range []*columnReader{ends, stays} {
-			r.a.announce(1, 8<<20)
-			go func() { errs <- r.try() }()
-		}
-		if s.waiting() != 1 {
-			t.Errorf("%d reads of one piece", s.waiting())
-		}
-		cancel()
-		if err := <-errs; err != context.Canceled {
-			t.Errorf("canceled: %v", err)
-		}
-		ends.a.close()
-		s.release()
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-		shared.close()
-	})
 }

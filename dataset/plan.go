@@ -16,7 +16,7 @@ type Plan struct {
 	dataset  *Dataset
 	query    Query
 	sections []*sectionPlan
-	files    *sharedFiles // of all readers
+	files    *sharedFiles // of the readers of a run; nil before it
 }
 
 // sectionPlan is what a query reads of a section.
@@ -68,6 +68,13 @@ func (p *Plan) InBatches(rows, copies int) *Plan {
 	return &other
 }
 
+// begin returns the plan for one run, whose readers share files.
+func (p *Plan) begin() *Plan {
+	run := *p
+	run.files = new(sharedFiles)
+	return &run
+}
+
 // newPlan is Plan without schemas of rows.
 func (d *Dataset) newPlan(q Query) (*Plan, error) {
 	switch {
@@ -81,7 +88,7 @@ func (d *Dataset) newPlan(q Query) (*Plan, error) {
 	if err := d.checkOnly(q.Only); err != nil {
 		return nil, err
 	}
-	p := &Plan{dataset: d, query: q, sections: make([]*sectionPlan, len(d.sections)), files: new(sharedFiles)}
+	p := &Plan{dataset: d, query: q, sections: make([]*sectionPlan, len(d.sections))}
 	for i := len(d.sections) - 1; i >= 0; i-- {
 		s, err := d.sections[i].plan(d, &p.query)
 		if err != nil {

@@ -47,6 +47,7 @@ type rangePart struct {
 	spans []span
 	from  int64 // first row of the part from which the spans were chosen
 	rows  int64 // number of these rows
+	whole bool  // all rows of the part are read, in this range and in others
 	// blocks are the stored blocks of an Avro file that have the rows, first is the number of
 	// their first row, and codec is their codec. Of other files, blocks is nil.
 	blocks []*ocf.Block
@@ -119,6 +120,7 @@ type ranges struct {
 	section  int
 	part     int   // index of the next part in Listing.Parts
 	from     int64 // row of this part at which the next range begins
+	whole    bool  // all rows of this part are read
 	skip     int64 // number of rows still to skip
 	left     int64 // number of rows still to return
 	blocks   *avroBlocks
@@ -219,16 +221,14 @@ func (r *ranges) skipRows(rows int64) {
 // bytes returns about how many stored bytes a range of a section has.
 func (r *ranges) bytes(p *sectionPlan) int64 { return max(rangeBytes, int64(p.inFiles)*r.block) }
 
-// stored returns about how many bytes the query's columns of a part have.
-func (p *sectionPlan) stored(part *Part) int64 {
-	return part.Bytes / max(int64(len(p.files.Columns)), 1) * int64(p.inFiles)
-}
-
 // addRows adds rows of a part to a range: all, those of one of equal ranges of a large part, or
 // those of a turn.
 func (r *ranges) addRows(g *rowRange, p *Part) (cost int64, err error) {
 	s := r.plan.sections[r.section]
-	stored := s.stored(p)
+	stored := p.Bytes / max(int64(len(s.files.Columns)), 1) * int64(s.inFiles)
+	if r.from == 0 {
+		r.whole = r.skip == 0 && r.left >= p.Rows && r.plan.query.Only == nil && r.plan.query.Where == ""
+	}
 	to, turn := p.Rows, r.rowsOfTurn(p, stored)
 	if turn > 0 {
 		if len(g.parts) > 0 {
@@ -238,7 +238,7 @@ func (r *ranges) addRows(g *rowRange, p *Part) (cost int64, err error) {
 	} else if n := (stored + r.bytes(s)/2) / r.bytes(s); n > 1 && !keepsRows(p.format) {
 		to = r.end(p, n)
 	}
-	add := rangePart{part: r.part, from: r.from, rows: to - r.from, spans: r.trim(r.candidates(to))}
+	add := rangePart{part: r.part, from: r.from, rows: to - r.from, whole: r.whole, spans: r.trim(r.candidates(to))}
 	g.parts = append(g.parts, add)
 	cost = partCost + int64(float64(stored)*float64(to-r.from)/float64(max(p.Rows, 1)))
 	if turn > 0 {

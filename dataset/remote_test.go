@@ -87,6 +87,7 @@ func TestRemoteParts(t *testing.T) {
 		local := archive(t, f, 40_000)
 		for name, test := range map[string]func(t *testing.T, local *dataset.Dataset){
 			"ahead of rows": testAheadOfRows, "patience": testPatienceOnce, "close": testClose, "limit": testLimit, "whole parts": testWholeParts, "concurrently": testConcurrently, "workers": testPiecesOfWorkers, "files": testFilesOfWorkers, "canceled workers": testCanceledWorkers,
+			"runs of a plan": testRunsOfPlan, "few rows": testFewRows,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, local) })
 		}
@@ -371,6 +372,62 @@ func testCanceledWorkers(t *testing.T, local *dataset.Dataset) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("workers wait for storage")
+	}
+}
+
+// Two runs of a plan share nothing: one of them is canceled while storage hangs.
+func testRunsOfPlan(t *testing.T, local *dataset.Dataset) {
+	st := &slowStore{Store: store.Local(), larger: math.MaxInt, patience: time.Hour}
+	p, err := openedOn(t, st, local).Plan(dataset.Query{Limit: -1, Workers: 1})
+	testenv.Must(t, err)
+	st.larger = 0
+	ctx, cancel := context.WithCancel(t.Context())
+	other, cancelOther := context.WithCancel(t.Context())
+	defer cancelOther()
+	canceled, ended := make(chan error, 1), make(chan error, 1)
+	read := func(ctx context.Context, err chan error) {
+		b, failed := p.Batches(ctx)
+		if failed == nil {
+			b.Next()
+			failed = b.Err()
+			b.Close()
+		}
+		err <- failed
+	}
+	go read(ctx, canceled)
+	go read(other, ended)
+	for st.waiting.Load() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	select {
+	case err := <-canceled:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the canceled run waits for storage")
+	}
+	cancelOther()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// A query of few rows reads few bytes, also in the middle of a part.
+func testFewRows(t *testing.T, local *dataset.Dataset) {
+	st := &slowStore{Store: store.Local(), larger: math.MaxInt}
+	d := openedOn(t, st, local)
+	for _, q := range []dataset.Query{
+		{Limit: 2000}, {Offset: 20_000, Limit: 2000}, {Limit: -1, Only: map[int][]int64{0: {20_000, 20_001, 29_000, 35_000}}},
+	} {
+		for q.Workers = range 3 {
+			before := st.bytes.Load()
+			_, _, err := scan(t, d, q)
+			if read := st.bytes.Load() - before; err != nil || read > d.Parts()[0].Bytes/2 {
+				t.Errorf("%+v: %d bytes read of %d, %v", q, read, d.Parts()[0].Bytes, err)
+			}
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func (r *Rows) Read() {
 // is complete in the results before the next call of Next. Results that hold a Buffer of the worker
 // wait within bounds.
 func RowResults[T any](ctx context.Context, p *Plan, start func(w *Waiting) func(rows *Rows, emit func(T) error) error) *Results[T] {
+	p = p.begin()
 	ranges := newRanges(p, rowsBlock)
 	ranges.turnRows = leastTurn
 	return newResults(ctx, p, ranges, func(ctx context.Context, workers int) resultMaker[T] {

@@ -35,6 +35,7 @@ func (p *Plan) Scan(ctx context.Context) *Scan {
 	if p.workers() > 1 {
 		s.results = rowBatches(ctx, p)
 	} else {
+		p = p.begin()
 		s.rows = newSequence(ctx, p, newRowReader(ctx, p))
 	}
 	return s

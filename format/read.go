@@ -31,8 +31,8 @@ func (o OpenOptions) EnsureDefaults() OpenOptions {
 	return o
 }
 
-// File is a file of a part as the format reads it. ReadAt is for headers and tables. On remote
-// storage each call of ReadAt is a request, and nothing is read ahead.
+// File is a file of a part as the format reads it. ReadAt is for headers. On remote storage each
+// call of ReadAt is a request, unless it continues the one before it.
 type File interface {
 	io.ReaderAt
 	// Name returns the file's path, for messages. If the part is a directory, the last

@@ -39,8 +39,9 @@ const (
 // ReadAt begins a stream if it continues where the last ReadAt ended, or up to streamGap after
 // that. Streams grow while they are read to their end. A large first ReadAt begins a stream of the
 // whole file. A stream lasts until its end or Close, or until two ReadAts at another place follow
-// each other. It is read ahead while the reader does something else. Any other read, and each ReadRange, has a stream of its own. ctx
-// bounds all streams. The error of a failed read says if the file was removed or replaced.
+// each other. It is read ahead while the reader does something else. Any other read, and each
+// ReadRange, has a stream of its own. ctx bounds all streams. The error of a failed read says if the
+// file was removed or replaced.
 func NewStreamFile(ctx context.Context, st Store, info Info, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
 	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, st: st, info: info, opener: o, next: -1, end: -1}
@@ -138,7 +139,7 @@ func (f *streamFile) read(p []byte, off int64) (n int, err error) {
 			s = nil
 		}
 		if s == nil {
-			s, err = f.start(at)
+			s, err = f.start(at, int64(len(p)-n))
 		}
 		if err == nil {
 			var more int
@@ -271,21 +272,21 @@ type stream struct {
 // the time of a fetch, reading ahead is worth it.
 const idleShare = 4
 
-// start starts a stream at an offset. If it continues the last one, that one was read to its end.
-func (f *streamFile) start(off int64) (*stream, error) {
+// start starts a stream at an offset, for a read of n bytes. If it begins at the end of the last one,
+// or soon after, that one was read to its end, or nearly.
+func (f *streamFile) start(off, n int64) (*stream, error) {
+	length := int64(streamFirst)
 	if follows(off, f.end) {
-		f.length = min(2*f.length, f.info.Size)
-	} else {
-		f.length = streamFirst
+		length = 2 * f.length
 	}
-	length := min(f.length, f.info.Size-off)
-	f.end = off + length
+	length = min(max(length, n), f.info.Size-off)
 	ctx, cancel := context.WithCancel(f.ctx)
 	body, err := f.opener.OpenAt(ctx, off, length)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
+	f.length, f.end = length, off+length
 	return &stream{pos: off, end: f.end, cancel: cancel, body: body, left: length, returned: time.Now()}, nil
 }
 

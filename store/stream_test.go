@@ -230,6 +230,21 @@ func TestStreamFileLeft(t *testing.T) {
 	}
 }
 
+// A large read that continues a stream takes one more stream at most.
+func TestStreamFileLarge(t *testing.T) {
+	s := newStreams(64 << 20)
+	f := s.file(t.Context())
+	s.check(t, f, 0, 100)
+	s.check(t, f, 100, 100)
+	s.check(t, f, 200, 40<<20)
+	if long := s.long.Load(); long != 2 {
+		t.Errorf("%d streams", long)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStreamFileConcurrent(t *testing.T) {
 	s := newStreams(6 << 20)
 	f := s.file(t.Context())

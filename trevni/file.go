@@ -24,7 +24,7 @@ type File struct {
 	// file. Open sets DefaultMaxBlock.
 	MaxBlock int64
 
-	r          columnReader
+	r          format.File
 	memory     column.Account
 	size       int64
 	name       string
@@ -34,19 +34,20 @@ type File struct {
 	tables     []table            // by column
 }
 
-// columnReader reads a file: see format.File.
-type columnReader interface {
+// plain is a format.File that reads nothing ahead.
+type plain struct {
 	io.ReaderAt
-	ReadBlock(p []byte, col int, off, end int64) (int, error)
-	ReadTable(p []byte, col int, off, end int64) (int, error)
+	size int64
+	name string
 }
 
-// plain is a columnReader that reads nothing ahead.
-type plain struct{ io.ReaderAt }
+func (f plain) Name() string { return f.name }
 
-func (r plain) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) }
+func (f plain) Size() int64 { return f.size }
 
-func (r plain) ReadTable(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) }
+func (f plain) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
+func (f plain) ReadTable(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
 
 // table is the block table of a column. Its lock is held while it is read, so that each table
 // is read once. Different tables can be read at the same time.
@@ -60,17 +61,17 @@ type table struct {
 // messages. Block tables are read and checked when they are first needed. Errors are
 // *damage.Error, or wrap an error of r.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
-	f := newFile(plain{r}, size, name)
+	f := newFile(plain{r, size, name})
 	if err := f.readHeader(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-func newFile(r columnReader, size int64, name string) *File {
+func newFile(r format.File) *File {
 	return &File{
 		MaxBlock: DefaultMaxBlock, r: r, memory: column.Unlimited{},
-		size: size, name: name, last: map[int]*lastBlock{},
+		size: r.Size(), name: r.Name(), last: map[int]*lastBlock{},
 	}
 }
 

@@ -110,7 +110,7 @@ func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, err
 	if len(files) != 1 {
 		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one", len(files))
 	}
-	f := newFile(files[0], files[0].Size(), files[0].Name())
+	f := newFile(files[0])
 	o = o.EnsureDefaults()
 	f.MaxBlock, f.memory = o.MaxBlock, o.Memory
 	return part{f}, f.readHeader()
