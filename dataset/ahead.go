@@ -165,7 +165,8 @@ func (a *ahead) sizeAt(c *columnReads, block int, off int64) int64 {
 // columnLimit returns the most bytes of the pieces of a column, for each reader. There is room for the
 // piece that is consumed and the one after it. a.mu is held.
 func (a *ahead) columnLimit() int64 {
-	return a.limit() / int64(max(a.wanted, len(a.columns), 1)*a.readers)
+	readers := max(a.readers, 1) // no readers if the part is read after Close
+	return a.limit() / int64(max(a.wanted, len(a.columns), 1)*readers)
 }
 
 // readDirectly reads a block, or the rest of it, without a piece.

@@ -107,6 +107,10 @@ func TestReaderOfPiecesEnds(t *testing.T) {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
+		stays.a.close()
 		shared.close()
+		for range 3 {
+			stays.next() // is left to the file
+		}
 	})
 }
