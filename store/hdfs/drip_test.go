@@ -60,7 +60,7 @@ func TestDrippingNameNode(t *testing.T) {
 func TestDrippingDataNode(t *testing.T) {
 	sound := appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto",
 		`{"status":"SUCCESS","message":"fine","readOpChecksumInfo":{"checksum":{"type":"CHECKSUM_NULL","bytesPerChecksum":512},"chunkOffset":0}}`), nil)
-	whole := packet([]byte(strings.Repeat("x", 60<<10)), false)
+	whole := packet([]byte(strings.Repeat("x", 60<<10)), nil, false)
 	for name, tt := range map[string]struct{ at, drips string }{
 		"an answer":        {"", "\x20"},
 		"a packet's head":  {string(sound), "\x00"},

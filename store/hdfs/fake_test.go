@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -155,8 +156,9 @@ func (n *nameNode) reply(id int64, method string, body []byte) ([]byte, error) {
 // dataNode is a data node that holds one block and stores others.
 type dataNode struct {
 	data     []byte
-	checksum string         // its answer to a request for one, as JSON
-	asked    chan [2]uint64 // offsets and lengths that were asked for; further ones are dropped
+	checksum string                    // its answer to a request for one, as JSON
+	crc      func(chunk []byte) uint32 // of chunks of 512 bytes; nil for none
+	asked    chan [2]uint64            // offsets and lengths that were asked for; further ones are dropped
 	listener net.Listener
 	served   sync.WaitGroup
 }
@@ -222,25 +224,33 @@ func (d *dataNode) connection(c net.Conn) error {
 		return err
 	}
 	// The library does not accept empty answers.
+	kind := "CHECKSUM_NULL"
+	if d.crc != nil {
+		kind = "CHECKSUM_CRC32C"
+	}
 	response := jsonMessage("hadoop.hdfs.BlockOpResponseProto",
-		`{"status":"SUCCESS","message":"fine","readOpChecksumInfo":{"checksum":{"type":"CHECKSUM_NULL","bytesPerChecksum":512},"chunkOffset":0}}`)
+		`{"status":"SUCCESS","message":"fine","readOpChecksumInfo":{"checksum":{"type":"`+kind+`","bytesPerChecksum":512},"chunkOffset":0}}`)
 	if _, err := c.Write(appendMessage(response, nil)); err != nil {
 		return err
 	}
 	if head[2] == opRead {
-		_, err = c.Write(append(packet(d.data, false), packet(nil, true)...))
+		_, err = c.Write(append(packet(d.data, d.crc, false), packet(nil, nil, true)...))
 		return err
 	}
 	return d.receive(in, c)
 }
 
-// packet returns data as a data node sends it.
-func packet(data []byte, last bool) []byte {
+// packet returns data as a data node sends it, after the checksums of its chunks.
+func packet(data []byte, crc func([]byte) uint32, last bool) []byte {
 	head, _ := proto.Marshal(jsonMessage("hadoop.hdfs.PacketHeaderProto",
 		fmt.Sprintf(`{"offsetInBlock":0,"seqno":0,"lastPacketInBlock":%v,"dataLen":%d}`, last, len(data))))
-	b := binary.BigEndian.AppendUint32(nil, uint32(4+len(data)))
+	var sums []byte
+	for i := 0; crc != nil && i < len(data); i += 512 {
+		sums = binary.BigEndian.AppendUint32(sums, crc(data[i:min(i+512, len(data))]))
+	}
+	b := binary.BigEndian.AppendUint32(nil, uint32(4+len(sums)+len(data)))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(head)))
-	return append(append(b, head...), data...)
+	return slices.Concat(b, head, sums, data)
 }
 
 // receive acknowledges the packets of a block.

@@ -174,7 +174,7 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	}()
 	r.lease.dials.Store(0)
 	began := time.Now()
-	n, err = r.inner.Read(p[:min(int64(len(p)), r.left)])
+	n, err = r.readVerified(p[:min(int64(len(p)), r.left)])
 	r.pace.Count(time.Since(began), int64(n))
 	// Each data node has its own timeout. This check bounds the time of several slow nodes.
 	if err == nil && r.pace.Left() == 0 {
@@ -188,6 +188,26 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	}
 	r.left -= int64(n)
 	return n, nil
+}
+
+// readVerified reads bytes that match their checksums. If a data node fails, or sends bytes with a wrong
+// checksum, the library returns the bytes of that read as if they were sound. They are read again, from
+// another data node if there is one.
+func (r *reader) readVerified(p []byte) (n int, err error) {
+	for range streamTimeouts {
+		if n, err = r.inner.Read(p); n == 0 || err != nil {
+			return 0, err
+		}
+		lost, err := streamLost(r.inner)
+		if err != nil || !lost {
+			return n, err
+		}
+		//guard: drops bytes that do not match their checksums
+		if _, err := r.inner.Seek(-int64(n), io.SeekCurrent); err != nil {
+			return 0, err
+		}
+	}
+	return 0, fmt.Errorf("%w: data nodes fail, or send bytes that do not match their checksums", store.ErrUnavailable)
 }
 
 func (r *reader) Close() error {

@@ -56,6 +56,21 @@ func setBlocks(r *client.FileReader, blocks protoreflect.List) error {
 	return nil
 }
 
+// streamLost reports whether the stream of a data node failed during the last read, which returned
+// bytes. The library keeps the stream in a private field of a private field, and does not say that it
+// failed. TestChecksumOfData fails if a version of the library keeps it elsewhere.
+func streamLost(r *client.FileReader) (bool, error) {
+	block, err := privateField(r, "blockReader")
+	if err != nil || block.IsNil() {
+		return false, err
+	}
+	stream, err := privateField(block.Interface(), "stream")
+	if err != nil {
+		return false, err
+	}
+	return stream.IsNil(), nil
+}
+
 // clientName returns the name under which a connection holds the leases of files.
 func clientName(rpc caller) (string, error) {
 	value := reflect.ValueOf(rpc)

@@ -2,6 +2,8 @@ package hdfs
 
 import (
 	"errors"
+	"fmt"
+	hashcrc "hash/crc32"
 	"io"
 	"net"
 	"strings"
@@ -33,6 +35,38 @@ func TestReadFile(t *testing.T) {
 	_, s := newNameNode(t, readAnswers(5, d.port()))
 	if data, err := s.ReadFile(t.Context(), "/f", 5); err != nil || string(data) != "hello" {
 		t.Errorf("read %q, %v", data, err)
+	}
+}
+
+// Bytes that do not match their checksums are not returned. They are read from another data node if
+// there is one.
+func TestChecksumOfData(t *testing.T) {
+	sound, damaged := strings.Repeat("sound", 1000), strings.Repeat("sound", 500)+"!"+strings.Repeat("sound", 500)[1:]
+	sums := map[string]uint32{}
+	table := hashcrc.MakeTable(hashcrc.Castagnoli)
+	crcOf := func(chunk []byte) uint32 { return hashcrc.Checksum(chunk, table) }
+	for i := 0; i < len(sound); i += 512 {
+		end := min(i+512, len(sound))
+		sums[damaged[i:end]] = crcOf([]byte(sound[i:end]))
+	}
+	for _, replicas := range []int{1, 2} {
+		bad, good := newDataNode(t, damaged), newDataNode(t, sound)
+		bad.crc, good.crc = func(chunk []byte) uint32 { return sums[string(chunk)] }, crcOf
+		located, is := block("1", len(sound), bad.port()), store.ErrUnavailable
+		if replicas == 2 {
+			first := located[strings.Index(located, `{"id"`):strings.LastIndex(located, "]")]
+			second := strings.Replace(first, fmt.Sprint(bad.port()), fmt.Sprint(good.port()), 1)
+			located, is = strings.Replace(located, first, first+","+second, 1), nil
+		}
+		_, s := newNameNode(t, readAnswers(len(sound), 0).with("getBlockLocations", blockLocations(len(sound), false, true, located)))
+		f, err := s.Open(storetest.Bounded(t), "/f")
+		testenv.Must(t, err)
+		data := make([]byte, len(sound))
+		n, err := f.ReadAt(data, 0)
+		if !errors.Is(err, is) || string(data[:n]) != sound[:n] || err == nil && n < len(sound) {
+			t.Errorf("%d replicas: %d bytes, sound: %v, %v", replicas, n, string(data[:n]) == sound[:n], err)
+		}
+		testenv.Must(t, f.Close())
 	}
 }
 
