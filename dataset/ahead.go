@@ -67,9 +67,6 @@ func newAhead(until context.Context, s *pieces) *ahead {
 	return &ahead{pieces: s, until: until, columns: make(map[columnID]*columnReads)}
 }
 
-// close ends the use of the pieces.
-func (a *ahead) close() { a.removeReader() }
-
 // announce sets the share: see ahead.
 func (a *ahead) announce(share float64) {
 	a.mu.Lock()

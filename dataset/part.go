@@ -53,7 +53,7 @@ type OpenPart struct {
 	files   []*source
 	read    *Stats // counts of the reads; nil if they are not counted
 	ahead   *ahead // nil for local files
-	release func() // ends the use of the files; nil if there are none
+	release func() // ends the use of the files; nil for a part without files
 	memory  *budget.Heap
 
 	mu     sync.Mutex    // guards growth, for readers that use the part by turns
@@ -163,7 +163,7 @@ func (o *OpenPart) Verify(ctx context.Context, run format.Runner) error {
 // Close ends the reads in progress and closes the files, unless other readers use them.
 func (o *OpenPart) Close() {
 	if o.ahead != nil {
-		o.ahead.close()
+		o.ahead.removeReader()
 	}
 	if o.release != nil {
 		o.release()

@@ -45,7 +45,7 @@ func TestReadersSharePieces(t *testing.T) {
 				t.Errorf("at %d: %d bytes were read of %d, in %d reads", slow, bytes, size, len(s.reads))
 			}
 			for _, r := range readers {
-				r.a.close()
+				r.a.removeReader()
 			}
 			shared.close()
 		})
@@ -102,12 +102,12 @@ func TestReaderOfPiecesEnds(t *testing.T) {
 		if err := <-errs; err != context.Canceled {
 			t.Errorf("canceled: %v", err)
 		}
-		ends.a.close()
+		ends.a.removeReader()
 		s.release()
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
-		stays.a.close()
+		stays.a.removeReader()
 		shared.close()
 		for range 3 {
 			stays.next() // is left to the file
