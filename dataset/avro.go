@@ -152,12 +152,13 @@ func (a *avroBlocks) skip(ctx context.Context, most int64) (rows int64, err erro
 
 // read reads the next blocks, which together have at least a number of rows, unless they have many
 // bytes. The blocks before an error are returned with it.
-func (a *avroBlocks) read(ctx context.Context, memory *budget.Heap, rows int64) (p rangePart, err error) {
+func (a *avroBlocks) read(ctx context.Context, memory *blockMemory, rows int64) (p rangePart, err error) {
 	p.first, p.codec = a.row, a.reader.Header().Codec
 	a.size = min(max(2*a.size, firstBlocks), mostBlocks)
 	for size := int64(0); size < a.size && p.rows < rows; {
-		b, err := a.reader.Stored(ctx, memory)
-		if err != nil {
+		b := memory.take()
+		if err := a.reader.Stored(ctx, memory.heap, b); err != nil {
+			memory.release(b)
 			return p, err
 		}
 		size += b.Range().Len()

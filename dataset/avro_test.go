@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -219,5 +220,39 @@ func TestAvroRowNumberOfDamage(t *testing.T) {
 	var d *damage.Error
 	if !errors.As(err, &d) || d.Row != 299_999 || d.File != name || n != 300_000 {
 		t.Errorf("row %d: %v", n, err)
+	}
+}
+
+// Reading an Avro file uses the memory of its blocks again, with any number of workers, and
+// frees it at the end.
+func TestAvroBlocksAreReused(t *testing.T) {
+	const size = 32 << 20
+	var rows [][]byte
+	for i := range size >> 10 {
+		rows = append(rows, append(binary.AppendVarint(nil, 1022), bytes.Repeat([]byte{byte('a' + i%26)}, 1022)...))
+	}
+	name := filepath.Join(t.TempDir(), "a.avro")
+	writeAvro(t, name, `"bytes"`, rows)
+	for _, workers := range []int{1, 3} {
+		pool := budget.New(256 << 20)
+		d := openAvro(t, name, pool)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s, err := d.Scan(t.Context(), dataset.Query{Limit: -1, Workers: workers})
+		testenv.Must(t, err)
+		var row []byte
+		for i := range rows {
+			if row, err = s.Next(row[:0]); err != nil || !bytes.Equal(row, rows[i]) {
+				t.Fatalf("%d workers, row %d: %.20q, %v", workers, i, row, err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > size*3/4 {
+			t.Errorf("%d workers: %d bytes allocated for %d bytes of blocks", workers, allocated, size)
+		}
+		s.Close()
+		if used := pool.Size() - pool.Available(); used != 0 {
+			t.Errorf("%d workers: %d bytes are reserved after Close", workers, used)
+		}
 	}
 }

@@ -132,7 +132,7 @@ type batchResults[T any] struct {
 	of      func(b *RangeBatches, emit func(T) error) error
 }
 
-func (m *batchResults[T]) make(rows *rowRange, emit func(result[T]) error) error {
+func (m *batchResults[T]) make(rows *rowRange, emit func(*result[T]) error) error {
 	b := &m.batches
 	if err := b.begin(rows); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (m *batchResults[T]) make(rows *rowRange, emit func(result[T]) error) error
 	return m.of(b, func(value T) error {
 		stats := b.reader.takeStats()
 		stats.Rows, b.count = b.count, 0
-		return emit(result[T]{value, stats, b.reader.last})
+		return emit(&result[T]{value, stats, b.reader.last})
 	})
 }
 

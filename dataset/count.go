@@ -38,7 +38,7 @@ func (d *Dataset) Count(ctx context.Context, q Query) (Stats, error) {
 // counter counts the rows of ranges. It is a resultMaker.
 type counter struct{ *matchReader }
 
-func (c *counter) make(rows *rowRange, emit func(result[int64]) error) error {
+func (c *counter) make(rows *rowRange, emit func(*result[int64]) error) error {
 	if _, err := c.begin(rows); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *counter) make(rows *rowRange, emit func(result[int64]) error) error {
 	}
 	stats := c.takeStats()
 	stats.Rows = n
-	return emit(result[int64]{n, stats, place{len(rows.parts), 0}})
+	return emit(&result[int64]{n, stats, place{len(rows.parts), 0}})
 }
 
 func (c *counter) close() Stats {

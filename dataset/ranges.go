@@ -36,7 +36,7 @@ const (
 type rowRange struct {
 	section int
 	parts   []rangePart
-	memory  *budget.Heap // memory of stored blocks; nil without blocks
+	memory  *blockMemory // memory of the stored blocks; nil without blocks
 	shared  bool         // others read the ranges before and after it
 	turn    *turn        // unless nil, the range is read by turns if it is shared
 }
@@ -103,10 +103,13 @@ func (r *rowRange) stored() (bytes int64) {
 	return bytes
 }
 
-// release frees the memory of the range, which may be nil.
+// release releases the stored blocks of the range, which may be nil.
 func (r *rowRange) release() {
 	if r != nil && r.memory != nil {
-		r.memory.Close()
+		for i := range r.parts {
+			r.memory.release(r.parts[i].blocks...)
+		}
+		r.parts = nil
 	}
 }
 
@@ -124,12 +127,13 @@ type ranges struct {
 	skip     int64 // number of rows still to skip
 	left     int64 // number of rows still to return
 	blocks   *avroBlocks
+	memory   *blockMemory
 	stats    Stats
 	err      error // error after the last range
 }
 
 func newRanges(p *Plan, block int64) *ranges {
-	r := &ranges{plan: p, block: block, left: p.limit()}
+	r := &ranges{plan: p, block: block, left: p.limit(), memory: &blockMemory{heap: p.dataset.list.memory.NewHeap()}}
 	if p.query.Where == "" {
 		r.skip = p.query.Offset
 	} else if r.left > 0 {
@@ -164,6 +168,7 @@ func (r *ranges) retry() {
 	if errors.As(r.err, new(*budget.Error)) {
 		r.err = nil
 	}
+	r.memory.shrink()
 }
 
 // errEnd is returned before rows that need another range: those of another section, and turns.
@@ -322,24 +327,22 @@ func (r *ranges) addBlocks(ctx context.Context, g *rowRange, p *Part) (cost int6
 		r.skipRows(skipped)
 		r.stats.Passed += skipped
 		if err == io.EOF {
-			r.close()
+			r.closeBlocks()
 			return 0, nil
 		}
 		if err != nil {
 			return 0, err
 		}
 	}
-	if g.memory == nil {
-		g.memory = r.plan.dataset.list.memory.NewHeap()
-	}
-	add, err := b.read(ctx, g.memory, r.skip+min(r.left, math.MaxInt64-r.skip))
+	g.memory = r.memory
+	add, err := b.read(ctx, r.memory, r.skip+min(r.left, math.MaxInt64-r.skip))
 	if len(add.blocks) > 0 {
 		add.part, add.from, add.spans = r.part, add.first, r.trim([]span{{add.first, add.first + add.rows}})
 		g.parts = append(g.parts, add)
 	}
 	switch {
 	case err == io.EOF:
-		r.close()
+		r.closeBlocks()
 		r.part++
 		return partCost, nil
 	case err != nil:
@@ -348,11 +351,17 @@ func (r *ranges) addBlocks(ctx context.Context, g *rowRange, p *Part) (cost int6
 	return ownRange, nil
 }
 
-// close closes the Avro file that is open, and the part of the next turn.
-func (r *ranges) close() {
-	r.endTurns()
+// closeBlocks closes the Avro file that is open.
+func (r *ranges) closeBlocks() {
 	if r.blocks != nil {
 		r.blocks.close()
 		r.blocks = nil
 	}
+}
+
+// close ends the reading. Nobody uses the ranges.
+func (r *ranges) close() {
+	r.endTurns()
+	r.closeBlocks()
+	r.memory.close()
 }

@@ -48,7 +48,7 @@ type Results[T any] struct {
 // slot holds the results of a range.
 type slot[T any] struct {
 	rows    *rowRange // nil after the last range
-	results chan result[T]
+	results chan *result[T]
 	at      place // place after the results that were returned
 	err     error // error after the results; set before results is closed
 }
@@ -64,7 +64,7 @@ type result[T any] struct {
 // same results.
 type resultMaker[T any] interface {
 	// make reads a range and passes its results to emit. It returns the first error of emit.
-	make(rows *rowRange, emit func(result[T]) error) error
+	make(rows *rowRange, emit func(*result[T]) error) error
 	// done reports whether the limit is reached, so that no other range has rows.
 	done() bool
 	// close ends the reading, and returns the figures since the last result.
@@ -109,7 +109,7 @@ func (r *Results[T]) read(ctx context.Context) {
 		if s == nil {
 			return
 		}
-		s.err = m.make(s.rows, func(made result[T]) error {
+		s.err = m.make(s.rows, func(made *result[T]) error {
 			select {
 			case s.results <- made:
 				return nil
@@ -163,7 +163,7 @@ func (r *Results[T]) take(ctx context.Context) *slot[T] {
 	if s.rows != nil && s.rows.turn != nil {
 		waiting = turnResults
 	}
-	s.results = make(chan result[T], waiting)
+	s.results = make(chan *result[T], waiting)
 	r.slots <- s
 	r.begun++
 	r.stored += s.rows.stored()

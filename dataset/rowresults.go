@@ -60,7 +60,7 @@ type rowResults[T any] struct {
 	of      func(rows *Rows, emit func(T) error) error
 }
 
-func (m *rowResults[T]) make(rows *rowRange, emit func(result[T]) error) error {
+func (m *rowResults[T]) make(rows *rowRange, emit func(*result[T]) error) error {
 	if err := m.rows.begin(rows); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (m *rowResults[T]) make(rows *rowRange, emit func(result[T]) error) error {
 		stats := m.rows.takeStats()
 		stats.Rows, m.rows.count = m.rows.count, 0
 		m.waiting.passed = m.waiting.passed || stats.Rows > 0 && !m.rows.plan.oneReader()
-		return emit(result[T]{value, stats, m.rows.last})
+		return emit(&result[T]{value, stats, m.rows.last})
 	})
 }
 

@@ -76,6 +76,9 @@ func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes, la
 	if size <= had || v.Encoded {
 		return nil
 	}
+	if had < largeVector {
+		size = max(size, 2*had) // a batch has the values of several blocks
+	}
 	if err := m.heap.Reserve(size); err != nil {
 		return err
 	}

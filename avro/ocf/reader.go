@@ -74,7 +74,7 @@ func (r *Reader) Skip(ctx context.Context, limit int64) (rows int64, more bool, 
 // Next returns the next block and the bytes of its rows, or io.EOF after the last
 // block. Both are valid until the next call.
 func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
-	if err := r.read(ctx, r.memory, &r.block); err != nil {
+	if err := r.Stored(ctx, r.memory, &r.block); err != nil {
 		return nil, nil, err
 	}
 	rows, err := r.Rows(&r.block)
@@ -84,15 +84,9 @@ func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
 	return &r.block, rows, nil
 }
 
-// Stored returns the next block without decoding it, or io.EOF after the last block. Its data is
-// reserved from memory, and belongs to the caller.
-func (r *Reader) Stored(ctx context.Context, memory column.Account) (*Block, error) {
-	b := new(Block)
-	return b, r.read(ctx, memory, b)
-}
-
-// read reads the next block into b, whose data is of memory.
-func (r *Reader) read(ctx context.Context, memory column.Account, b *Block) error {
+// Stored reads the next block into b without decoding it. It returns io.EOF after the last block.
+// b.Data is reserved from memory, and is reused.
+func (r *Reader) Stored(ctx context.Context, memory column.Account, b *Block) error {
 	size, err := r.scanner.Peek(ctx)
 	if err != nil {
 		return err

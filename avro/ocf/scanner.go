@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	firstBuffer  = 64 << 10 // many readers want only the first rows
 	bufferSize   = 1 << 20
 	maxVarint    = 10
 	maxBlockHead = 2 * maxVarint
@@ -55,7 +56,8 @@ func (b *Block) InRow(err error, file string, row int64, before int) error {
 }
 
 // Scanner reads the blocks that start in one range of a file, or those of a stream, in
-// order. It reads ahead in pieces of 1 MiB and is not safe for concurrent use.
+// order. It reads ahead in pieces of 64 KiB at first, and of 1 MiB later. It is not safe for
+// concurrent use.
 type Scanner struct {
 	r        io.ReaderAt
 	stream   io.Reader // if set, is read instead of r; it is at the end of buf, or of the last block that was read
@@ -83,11 +85,7 @@ func NewScanner(r io.ReaderAt, size int64, name string, h *Header, rg Range) *Sc
 
 // Reset makes s a new scanner, like NewScanner, and keeps its buffer.
 func (s *Scanner) Reset(r io.ReaderAt, size int64, name string, h *Header, rg Range) {
-	buf := s.buf[:0]
-	if int64(cap(buf)) < min(bufferSize, size) {
-		buf = nil
-	}
-	*s = Scanner{r: r, size: size, name: name, sync: h.Sync, rg: rg, maxStore: math.MaxInt32, buf: buf}
+	*s = Scanner{r: r, size: size, name: name, sync: h.Sync, rg: rg, maxStore: math.MaxInt32, buf: s.buf[:0]}
 	s.rg.End = min(rg.End, size)
 	if rg.Start <= h.Size {
 		s.pos, s.located = h.Size, true
@@ -404,13 +402,14 @@ func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) 
 	if len(have) >= n || off+int64(len(have)) == s.size {
 		return have, nil
 	}
-	if s.buf == nil {
-		s.buf = make([]byte, 0, min(bufferSize, s.size-off))
+	room := s.buf[:cap(s.buf)]
+	if more := min(int64(max(4*len(room), firstBuffer, n)), bufferSize, s.size-off); more > int64(len(room)) {
+		room = make([]byte, more)
 	}
 	// The rest of the old window is kept, so that no byte is read twice.
-	kept := copy(s.buf[:cap(s.buf)], have)
-	end := int(min(int64(cap(s.buf)), s.size-off))
-	s.buf, s.bufOff = s.buf[:kept], off
+	kept := copy(room, have)
+	end := int(min(int64(len(room)), s.size-off))
+	s.buf, s.bufOff = room[:kept], off
 	if s.stream != nil {
 		return s.more(ctx, n-kept)
 	}
