@@ -191,6 +191,13 @@ func (s *Shredder) pass(ops []op, p, n int) int {
 					p += 1 + int(c>>1)
 					continue
 				}
+				if next := b[p+1]; c&1 == 0 && next < 0x80 { // it takes two bytes
+					//guard: leaves a value that reaches beyond its block to passValue
+					if end := p + 2 + int(c&0x7f)>>1 + int(next)<<6; end <= len(b) {
+						p = end
+						continue
+					}
+				}
 			case opBoolean:
 				if c <= 1 {
 					p++
