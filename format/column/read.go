@@ -55,7 +55,12 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 	}
 	for before := v.Values; read < n && v.Values-before < enough; {
 		if r.repeat == 0 && r.values == 0 {
-			read += r.readOptional(v, n-read)
+			switch {
+			case fixedSize(r.typ) > 0:
+				read += r.readOptional(v, n-read)
+			case !v.Encoded && quickVarints(r.typ) > 0:
+				read += r.readOptionalVarints(v, n-read)
+			}
 			if v.Encoded && read < n {
 				read += r.locateSequences(v, n-read)
 			}
@@ -109,7 +114,7 @@ const optionals = 64
 // one value. It does not branch on the length, which is often unpredictable.
 func (r *Reader) readOptional(v *Vector, n int) (read int) {
 	size := fixedSize(r.typ)
-	if size == 0 || n < optionals/4 || v.Values > maxVector-enough {
+	if n < optionals/4 || v.Values > maxVector-enough {
 		return 0
 	}
 	var lengths, places [optionals]int32
@@ -128,6 +133,47 @@ func (r *Reader) readOptional(v *Vector, n int) (read int) {
 		}
 		v.Lengths = append(v.Lengths, lengths[:k]...)
 		v.appendPlaced(r.typ, data, places[:values])
+		r.pos, r.bit = pos, 0
+		r.lengths -= int64(k)
+		read += k
+	}
+	return read
+}
+
+// readOptionalVarints is readOptional for ints and longs.
+func (r *Reader) readOptionalVarints(v *Vector, n int) (read int) {
+	if n < optionals/4 || v.Values > maxVector-enough {
+		return 0
+	}
+	longest := quickVarints(r.typ)
+	var lengths [optionals]int32
+	var numbers [optionals]int64
+	for n = min(n, enough-optionals); read < n; {
+		data, pos := r.data, r.pos
+		k, values := 0, 0
+		for most := int(min(int64(n-read), optionals, r.lengths)); k < most && pos < len(data) && data[pos]&^2 == 0; k++ {
+			length := int(data[pos] >> 1)
+			number, size := quickVarint(data[pos+1:], longest)
+			if size == 0 && length > 0 {
+				break
+			}
+			lengths[k] = int32(length)
+			numbers[values&(optionals-1)] = number // values <= k: the mask spares a check
+			values += length
+			pos += 1 + length*size
+		}
+		if k == 0 {
+			break
+		}
+		v.Lengths = append(v.Lengths, lengths[:k]...)
+		v.Values += values
+		for _, number := range numbers[:values] {
+			if r.typ == Int {
+				v.Ints = append(v.Ints, int32(number))
+			} else {
+				v.Longs = append(v.Longs, number)
+			}
+		}
 		r.pos, r.bit = pos, 0
 		r.lengths -= int64(k)
 		read += k
@@ -264,9 +310,9 @@ func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 		v.Data = r.data
 		k, used, err = v.locate(r.typ, b, r.pos, k)
 	case r.typ == Int:
-		v.Ints, k, used, err = appendVarints(v.Ints, b, k, readInt)
+		v.Ints, k, used, err = appendVarints(v.Ints, b, k, quickVarints(Int), readInt)
 	case r.typ == Long:
-		v.Longs, k, used, err = appendVarints(v.Longs, b, k, readLong)
+		v.Longs, k, used, err = appendVarints(v.Longs, b, k, quickVarints(Long), readLong)
 	case r.typ == String || r.typ == Bytes:
 		k, used, err = v.appendSized(b, k)
 	default:
@@ -419,12 +465,15 @@ func quickLength(b []byte) (head, size int) {
 	return 0, 0
 }
 
-// appendVarints appends up to n ints or longs. slow reads values that quickVarint does not
-// read.
-func appendVarints[T int32 | int64](dst []T, b []byte, n int, slow func([]byte) (int64, int, error)) (_ []T, done, used int, err error) {
+// appendVarints appends up to n ints or longs. most is that of quickVarint, and slow reads values
+// that quickVarint does not read.
+func appendVarints[T int32 | int64](dst []T, b []byte, n, most int, slow func([]byte) (int64, int, error)) (_ []T, done, used int, err error) {
 	dst = slices.Grow(dst, min(n, len(b)))
 	for done < n && used < len(b) {
-		v, size := quickVarint(b[used:])
+		v, size := int64(b[used]>>1)^-int64(b[used]&1), 1
+		if b[used] >= 0x80 {
+			v, size = quickVarint(b[used:], most)
+		}
 		if size == 0 {
 			if v, size, err = slow(b[used:]); err != nil {
 				return dst, done, used, err
@@ -435,20 +484,4 @@ func appendVarints[T int32 | int64](dst []T, b []byte, n int, slow func([]byte) 
 		done++
 	}
 	return dst, done, used, nil
-}
-
-// quickVarint reads a varint of up to three bytes. size is 0 for a longer varint.
-func quickVarint(b []byte) (v int64, size int) {
-	var u uint32
-	switch {
-	case b[0] < 0x80:
-		u, size = uint32(b[0]), 1
-	case len(b) > 2 && b[1] < 0x80:
-		u, size = uint32(b[0]&0x7f)|uint32(b[1])<<7, 2
-	case len(b) > 2 && b[2] < 0x80:
-		u, size = uint32(b[0]&0x7f)|uint32(b[1]&0x7f)<<7|uint32(b[2])<<14, 3
-	default:
-		return 0, 0
-	}
-	return int64(u>>1) ^ -int64(u&1), size
 }
