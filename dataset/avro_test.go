@@ -226,7 +226,7 @@ func TestAvroRowNumberOfDamage(t *testing.T) {
 // Reading an Avro file uses the memory of its blocks again, with any number of workers, and
 // frees it at the end.
 func TestAvroBlocksAreReused(t *testing.T) {
-	const size = 32 << 20
+	const size = 64 << 20
 	var rows [][]byte
 	for i := range size >> 10 {
 		rows = append(rows, append(binary.AppendVarint(nil, 1022), bytes.Repeat([]byte{byte('a' + i%26)}, 1022)...))
@@ -234,7 +234,7 @@ func TestAvroBlocksAreReused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.avro")
 	writeAvro(t, name, `"bytes"`, rows)
 	for _, workers := range []int{1, 3} {
-		pool := budget.New(256 << 20)
+		pool := budget.New(32 << 20)
 		d := openAvro(t, name, pool)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
