@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rowtocol/rowtocol/internal/datagen"
 )
@@ -148,7 +149,12 @@ func (b *bench) runReading() (err error) {
 			continue
 		}
 		head()
-		same, err := b.runRead(&c)
+		wall, same, err := b.runRead(&c, 1)
+		if err == nil && wall < shortRead && c.command != "head" {
+			var more bool
+			_, more, err = b.runRead(&c, moreRows)
+			same = same && more
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}
@@ -163,39 +169,51 @@ func (b *bench) runReading() (err error) {
 	return err
 }
 
-// runRead measures a command and prints its line. It reports whether the output is the same
-// with one and with two workers.
-func (b *bench) runRead(c *readCase) (same bool, err error) {
-	args, err := b.readArgs(c, 1)
+// The start of the program and the first use of its memory decide how long a command of less than
+// shortRead takes. Such a command is measured on moreRows times as many rows as well.
+const (
+	shortRead = 350 * time.Millisecond
+	moreRows  = 10
+)
+
+// runRead measures a command on times as many rows and prints its line. It returns the time that
+// the command takes with one worker, and whether the output is the same with two.
+func (b *bench) runRead(c *readCase, times int64) (wall time.Duration, same bool, err error) {
+	args, err := b.readArgs(c, times)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	var one, two, base string
 	if one, err = b.checksum(b.program, 1, args); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	if two, err = b.checksum(b.program, 2, args); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	if b.base != "" {
 		if base, err = b.checksum(b.base, 1, args); err != nil {
-			return false, err
+			return 0, false, err
 		}
 	}
 	rounds := make([]readRound, b.runs)
 	for i := range rounds {
 		if err := b.runReadRound(args, &rounds[i]); err != nil {
-			return false, err
+			return 0, false, err
 		}
 	}
-	b.printRead(c, rounds, one == two, one == base)
-	return one == two, nil
+	name := c.name()
+	if times > 1 {
+		name = fmt.Sprintf("%s, %d × the rows", name, times)
+	}
+	b.printRead(name, rounds, one == two, one == base)
+	wall = time.Duration(median(rounds, func(r *readRound) float64 { return float64(r.one.Wall) }))
+	return wall, one == two, nil
 }
 
 // printRead prints the line of a command.
-func (b *bench) printRead(c *readCase, rounds []readRound, same, sameAsBase bool) {
+func (b *bench) printRead(name string, rounds []readRound, same, sameAsBase bool) {
 	of := func(value func(*readRound) float64) float64 { return median(rounds, value) }
-	fmt.Printf("| %s | %.3f | %.3f | %.2f | %.3f | %.3f | %.0f | %.0f | %s |", c.name(),
+	fmt.Printf("| %s | %.3f | %.3f | %.2f | %.3f | %.3f | %.0f | %.0f | %s |", name,
 		of(func(r *readRound) float64 { return r.one.Wall.Seconds() }), of(func(r *readRound) float64 { return r.two.Wall.Seconds() }),
 		of(func(r *readRound) float64 { return r.two.Wall.Seconds() / r.one.Wall.Seconds() }),
 		of(func(r *readRound) float64 { return r.one.CPU.Seconds() }), of(func(r *readRound) float64 { return r.two.CPU.Seconds() }),
