@@ -3,6 +3,7 @@ package where
 import (
 	"bytes"
 	"errors"
+	"hash/maphash"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -92,7 +93,43 @@ func (t *translator) regular(n *node, expression string) (pattern, error) {
 	} else if err != nil {
 		return pattern{}, t.refused(n, "%s is not a regular expression: %v", t.quote(n), err)
 	}
-	return pattern{holds: r.Match}, nil
+	m := newMemo(r.Match)
+	return pattern{holds: m.test}, nil
+}
+
+const (
+	memoTexts = 1 << 10 // number of texts in a memo
+	memoSize  = 64      // most bytes of such a text
+)
+
+// memo decides a slow test once for texts that occur again and again. If few do, it gives up. It
+// belongs to one goroutine.
+type memo struct {
+	holds         func([]byte) bool
+	seed          maphash.Seed
+	slots         [memoTexts]outcome // a text is in the slot of its hash
+	tests, misses int
+}
+
+// outcome is the outcome of the test of a text.
+type outcome struct {
+	text         []byte
+	known, holds bool
+}
+
+func newMemo(holds func([]byte) bool) *memo { return &memo{holds: holds, seed: maphash.MakeSeed()} }
+
+func (m *memo) test(text []byte) bool {
+	if len(text) > memoSize || m.misses > 4*memoTexts && m.misses > m.tests*7/8 {
+		return m.holds(text)
+	}
+	m.tests++
+	o := &m.slots[maphash.Bytes(m.seed, text)%memoTexts]
+	if !o.known || !bytes.Equal(o.text, text) {
+		m.misses++
+		*o = outcome{text: append(o.text[:0], text...), known: true, holds: m.holds(text)}
+	}
+	return o.holds
 }
 
 // prefixed returns the pattern of texts that begin with s.
