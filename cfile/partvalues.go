@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"sort"
-	"strings"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
 	"github.com/rowtocol/rowtocol/format/column"
@@ -17,7 +15,7 @@ import (
 type restorer struct {
 	column  *column.Column
 	typ     Type
-	symbols []int32 // ordinals of column.Symbols, in the order of their text
+	symbols map[string]int32 // ordinals of column.Symbols
 }
 
 // newRestorer returns the restorer of a column's values. t is a type that the column can
@@ -27,11 +25,10 @@ func newRestorer(c *column.Column, t Type) restorer {
 	if t.Width() > 0 || c.Type != column.Int {
 		return r
 	}
-	r.symbols = make([]int32, len(c.Symbols))
-	for i := range r.symbols {
-		r.symbols[i] = int32(i)
+	r.symbols = make(map[string]int32, len(c.Symbols))
+	for i, s := range c.Symbols { // enums with equal symbols are stored as ordinals
+		r.symbols[s] = int32(i)
 	}
-	slices.SortFunc(r.symbols, func(a, b int32) int { return strings.Compare(c.Symbols[a], c.Symbols[b]) })
 	return r
 }
 
@@ -151,12 +148,12 @@ func (r *restorer) appendSymbols(dst []int32, s *encoding.Values) ([]int32, erro
 	dst = slices.Grow(dst, s.BinaryLen())
 	for i := range s.BinaryLen() {
 		text := s.Binary(i)
-		k := sort.Search(len(r.symbols), func(k int) bool { return r.column.Symbols[r.symbols[k]] >= string(text) })
+		ordinal, ok := r.symbols[string(text)]
 		//guard: rejects a text that is not a symbol
-		if k == len(r.symbols) || r.column.Symbols[r.symbols[k]] != string(text) {
+		if !ok {
 			return dst, damage.New(damage.Value, "", -1, "%.60q is not a symbol of the enum", text)
 		}
-		dst = append(dst, r.symbols[k])
+		dst = append(dst, ordinal)
 	}
 	return dst, nil
 }
