@@ -167,7 +167,7 @@ func (c *columns) append() error {
 	}
 	c.at = -1
 	c.total.Store(0)
-	if p := c.part.shared; p != nil {
+	if p := c.part.turns; p != nil {
 		return p.do(len(c.groups), c.appendGroup)
 	}
 	for group := range c.groups {

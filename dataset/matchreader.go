@@ -32,11 +32,11 @@ type matchReader struct {
 	todo  []span // rows of the part that are not in file yet
 	part  int    // index in Listing.Parts of the part of file and made, -1 without a part
 	file  *queryPart
-	held  *sharedPart // the part of file during the turn of this reader
-	block *rowBlock   // memory of in-memory parts; nil before the first one of the section
-	made  *rowParts   // makes in-memory parts of the part's rows; nil if it stores columns
-	find  *filter     // finds the matching rows of file; nil without a condition
-	rest  []span      // rows of file that were not returned yet
+	held  *turnPart // the part of file during the turn of this reader
+	block *rowBlock // memory of in-memory parts; nil before the first one of the section
+	made  *rowParts // makes in-memory parts of the part's rows; nil if it stores columns
+	find  *filter   // finds the matching rows of file; nil without a condition
+	rest  []span    // rows of file that were not returned yet
 }
 
 func newMatchReader(ctx context.Context, p *Plan, whole bool) *matchReader {
@@ -122,7 +122,7 @@ func (r *matchReader) move() error {
 	}
 	p := &r.rows.parts[r.index]
 	r.todo = slices.Clone(p.spans) // the range may be read again
-	if turn != nil && r.rows.shared {
+	if turn != nil && r.rows.parallel {
 		r.closePart()
 		r.part = p.part
 		return r.takeTurn(turn)
@@ -307,7 +307,7 @@ func (r *matchReader) closeFile() {
 	switch {
 	case r.held != nil:
 		r.stats = r.held.close().Plus(r.stats)
-	case r.file != nil && r.file.shared == nil:
+	case r.file != nil && r.file.turns == nil:
 		r.file.Close()
 	}
 	r.file, r.held = nil, nil

@@ -18,7 +18,7 @@ type queryPart struct {
 	keys    []*constant
 	whole   *rowBlock // the rows, if they are kept whole; else nil
 	read    *Stats
-	shared  *sharedPart      // unless nil, readers use the part by turns
+	turns   *turnPart        // unless nil, readers use the part by turns
 	blocks  [][]format.Block // by column; nil if not counted yet
 	bounded []bool           // by column: whether blocks have what the part says of their values
 }

@@ -34,11 +34,11 @@ const (
 // rowRange is consecutive rows of a section, in one or more parts, that one reader reads.
 // Ranges depend on the dataset and the query, never on the number of readers.
 type rowRange struct {
-	section int
-	parts   []rangePart
-	memory  *blockMemory // memory of the stored blocks; nil without blocks
-	shared  bool         // others read the ranges before and after it
-	turn    *turn        // unless nil, the range is read by turns if it is shared
+	section  int
+	parts    []rangePart
+	memory   *blockMemory // memory of the stored blocks; nil without blocks
+	parallel bool         // other readers read the ranges before and after it
+	turn     *turn        // unless nil, the range is read by turns if it is parallel
 }
 
 // rangePart is rows of a part.
@@ -117,9 +117,9 @@ func (r *rowRange) release() {
 // condition, it applies the offset and the limit.
 type ranges struct {
 	plan     *Plan
-	block    int64            // least stored bytes of each column of a range
-	turnRows int64            // most rows of a turn; 0 if no part is read by turns
-	nextTurn chan *sharedPart // the part of the next turn; nil if it is the first one of its part
+	block    int64          // least stored bytes of each column of a range
+	turnRows int64          // most rows of a turn; 0 if no part is read by turns
+	nextTurn chan *turnPart // the part of the next turn; nil if it is the first one of its part
 	section  int
 	part     int   // index of the next part in Listing.Parts
 	from     int64 // row of this part at which the next range begins

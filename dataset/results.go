@@ -157,7 +157,7 @@ func (r *Results[T]) take(ctx context.Context) *slot[T] {
 		s.rows, s.err = r.ranges.next(r.ctx)
 	}
 	if s.rows != nil {
-		s.rows.shared = r.readers > 1
+		s.rows.parallel = r.readers > 1
 	}
 	waiting := resultsWaiting
 	if s.rows != nil && s.rows.turn != nil {

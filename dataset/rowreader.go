@@ -268,7 +268,7 @@ func (s *rowReader) openColumns(f *queryPart) (err error) {
 		return err
 	}
 	need := int64(len(s.cursors.columnCursors)) * shred.ColumnMemory
-	if f.shared != nil {
+	if f.turns != nil {
 		need += loadedBytes
 	}
 	if more := need - s.reserved; more > 0 {

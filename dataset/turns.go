@@ -24,12 +24,12 @@ const (
 // they use the same columns by turns, in row order. A reader takes the values of its rows out of the
 // blocks, passes the columns on, and then makes results of the values. The rows of a turn are one span.
 type turn struct {
-	from <-chan *sharedPart // the part as the reader of the range before left it; nil for the first range
-	to   chan<- *sharedPart // the same for the range after; nil for the last one
+	from <-chan *turnPart // the part as the reader of the range before left it; nil for the first range
+	to   chan<- *turnPart // the same for the range after; nil for the last one
 }
 
-// sharedPart is an open part that readers use by turns.
-type sharedPart struct {
+// turnPart is an open part that readers use by turns.
+type turnPart struct {
 	file    *queryPart
 	cursors *cursors // cursors at the start of the next turn; nil before the first one
 	read    Stats    // figures since the part was passed on
@@ -37,10 +37,10 @@ type sharedPart struct {
 	do func(n int, fn func(i int) error) error
 }
 
-// openShared opens the part of the first turn.
-func (r *matchReader) openShared() (*sharedPart, error) {
+// openTurns opens the part of the first turn.
+func (r *matchReader) openTurns() (*turnPart, error) {
 	workers := parallel.NewWorkers(r.plan.workers())
-	p := &sharedPart{do: func(n int, fn func(i int) error) error {
+	p := &turnPart{do: func(n int, fn func(i int) error) error {
 		return workers.Do(r.ctx, n, func(_ context.Context, i int) error { return fn(i) })
 	}}
 	file, err := r.plan.openPart(r.ctx, r.section, r.part, &p.read)
@@ -49,18 +49,18 @@ func (r *matchReader) openShared() (*sharedPart, error) {
 		return nil, err
 	}
 	file.prepare(r.section.reread, r.section.inFiles)
-	p.file, file.shared = file, p
+	p.file, file.turns = file, p
 	return p, nil
 }
 
 // close closes the part. It returns the figures since the part was passed on.
-func (p *sharedPart) close() Stats {
+func (p *turnPart) close() Stats {
 	p.file.Close() // counts bytes that were read ahead
 	return p.read
 }
 
 // abandon closes a part that no reader will take, if there is one.
-func abandon(from <-chan *sharedPart) (read Stats) {
+func abandon(from <-chan *turnPart) (read Stats) {
 	select {
 	case p := <-from:
 		return p.close()
@@ -97,7 +97,7 @@ func (r *ranges) addTurn(g *rowRange, last bool) {
 	g.turn = &turn{from: r.nextTurn}
 	r.nextTurn = nil
 	if !last {
-		next := make(chan *sharedPart, 1)
+		next := make(chan *turnPart, 1)
 		g.turn.to, r.nextTurn = next, next
 	}
 }
@@ -111,7 +111,7 @@ func (r *ranges) endTurns() {
 // takeTurn waits for the part of the range. The reader of the first range opens it.
 func (r *matchReader) takeTurn(t *turn) (err error) {
 	if t.from == nil {
-		if r.held, err = r.openShared(); err != nil {
+		if r.held, err = r.openTurns(); err != nil {
 			return err
 		}
 	} else {
@@ -146,7 +146,7 @@ func (r *matchReader) passTurn() {
 // bindCursors returns cursors at the start of a range in its part: own, or those that came with the
 // part.
 func bindCursors(own *cursors, file *queryPart) (*cursors, error) {
-	p := file.shared
+	p := file.turns
 	if p == nil {
 		return own, own.bind(file)
 	}
