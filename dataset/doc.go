@@ -55,7 +55,9 @@
 // depend on the number of workers. A range that is read ahead of others waits, within bounds
 // of memory. If memory is too short for several workers, one worker reads the rest.
 //
-// Ranges of a part with many columns are much smaller than its blocks, and are turns: the workers
+// Ranges of a part with many columns are much smaller than its blocks. If the query has a condition,
+// the rows that match are found before they are divided into ranges: a range with as many matches is
+// larger, and its reader shares fewer blocks with others. Without a condition, they are turns: the workers
 // share the part and its cursors, and use them one after another. A worker takes the values of its
 // rows out of the blocks, passes the part on, and makes results of the values. Goroutines of the part,
 // as many as workers, help to take the values, each out of some of the columns.

@@ -122,6 +122,9 @@ func (r *matchReader) move() error {
 	}
 	p := &r.rows.parts[r.index]
 	r.todo = slices.Clone(p.spans) // the range may be read again
+	if p.found && len(p.spans) == 0 {
+		return nil
+	}
 	if turn != nil && r.rows.parallel {
 		r.closePart()
 		r.part = p.part
@@ -247,7 +250,7 @@ func (r *matchReader) announce(spans []span) {
 // examine starts with rows of the file.
 func (r *matchReader) examine(spans []span) (err error) {
 	r.rest = spans
-	if r.where == nil || len(spans) == 0 {
+	if r.where == nil || len(spans) == 0 || r.rows.parts[r.index].found {
 		return nil
 	}
 	if r.find == nil {

@@ -48,6 +48,7 @@ type rangePart struct {
 	from  int64 // first row of the part from which the spans were chosen
 	rows  int64 // number of these rows
 	whole bool  // all rows of the part are read, in this range and in others
+	found bool  // the spans are the rows that match
 	// blocks are the stored blocks of an Avro file that have the rows, first is the number of
 	// their first row, and codec is their codec. Of other files, blocks is nil.
 	blocks []*ocf.Block
@@ -128,6 +129,7 @@ type ranges struct {
 	left     int64 // number of rows still to return
 	blocks   *avroBlocks
 	memory   *blockMemory
+	finding  *finding // finds the rows of the part; nil before the first ones
 	stats    Stats
 	err      error // error after the last range
 }
@@ -197,7 +199,7 @@ func (r *ranges) add(ctx context.Context, g *rowRange) (cost int64, err error) {
 			r.stats.Passed += p.Rows
 			continue
 		}
-		return r.addRows(g, p)
+		return r.addRows(ctx, g, p)
 	}
 	return 0, io.EOF
 }
@@ -228,7 +230,7 @@ func (r *ranges) bytes(p *sectionPlan) int64 { return max(rangeBytes, int64(p.in
 
 // addRows adds rows of a part to a range: all, those of one of equal ranges of a large part, or
 // those of a turn.
-func (r *ranges) addRows(g *rowRange, p *Part) (cost int64, err error) {
+func (r *ranges) addRows(ctx context.Context, g *rowRange, p *Part) (cost int64, err error) {
 	s := r.plan.sections[r.section]
 	stored := p.Bytes / max(int64(len(s.files.Columns)), 1) * int64(s.inFiles)
 	if r.from == 0 {
@@ -243,7 +245,17 @@ func (r *ranges) addRows(g *rowRange, p *Part) (cost int64, err error) {
 	} else if n := (stored + r.bytes(s)/2) / r.bytes(s); n > 1 && !keepsRows(p.format) {
 		to = r.end(p, n)
 	}
-	add := rangePart{part: r.part, from: r.from, rows: to - r.from, whole: r.whole, spans: r.trim(r.candidates(to))}
+	var spans []span
+	finds := r.findsRows(p)
+	if finds {
+		spans, to, err = r.findRows(ctx, s, p, stored)
+	} else {
+		spans = r.trim(r.candidates(to))
+	}
+	if err != nil {
+		return 0, err
+	}
+	add := rangePart{part: r.part, from: r.from, rows: to - r.from, whole: r.whole, spans: spans, found: finds}
 	g.parts = append(g.parts, add)
 	cost = partCost + int64(float64(stored)*float64(to-r.from)/float64(max(p.Rows, 1)))
 	if turn > 0 {
@@ -251,6 +263,7 @@ func (r *ranges) addRows(g *rowRange, p *Part) (cost int64, err error) {
 		cost = ownRange
 	}
 	if r.from = to; to == p.Rows {
+		r.endFinding()
 		r.part, r.from = r.part+1, 0
 	}
 	return cost, nil
@@ -362,6 +375,7 @@ func (r *ranges) closeBlocks() {
 // close ends the reading. Nobody uses the ranges.
 func (r *ranges) close() {
 	r.endTurns()
+	r.endFinding()
 	r.closeBlocks()
 	r.memory.close()
 }

@@ -164,6 +164,11 @@ func eachSet(t *testing.T, test func(t *testing.T, path string)) {
 // has several turns.
 func wideSet(t *testing.T, f format.Format, n int) (dir string) {
 	t.Helper()
+	return wideSetOf(t, f, n, settings{rowGroup: 1 << 20, blockSize: 16 << 10})
+}
+
+func wideSetOf(t *testing.T, f format.Format, n int, s settings) (dir string) {
+	t.Helper()
 	var fields strings.Builder
 	types := []string{`"long"`, `["null","int"]`, `"boolean"`, `"double"`, `["string","null"]`, `{"type":"array","items":"int"}`}
 	for i := range 140 {
@@ -180,7 +185,7 @@ func wideSet(t *testing.T, f format.Format, n int) (dir string) {
 	base := t.TempDir()
 	writeAvro(t, filepath.Join(base, "wide.avro"), schema, rows)
 	dir = filepath.Join(base, "wide.columns")
-	convert(t, f, filepath.Join(base, "wide.avro"), dir, settings{rowGroup: 1 << 20, blockSize: 16 << 10})
+	convert(t, f, filepath.Join(base, "wide.avro"), dir, s)
 	return dir
 }
 
