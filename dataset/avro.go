@@ -157,14 +157,15 @@ func (a *avroBlocks) read(ctx context.Context, memory *blockMemory, rows int64) 
 	a.size = min(max(2*a.size, firstBlocks), mostBlocks)
 	for size := int64(0); size < a.size && p.rows < rows; {
 		b := memory.take()
-		if err := a.reader.Stored(ctx, memory.heap, b); err != nil {
-			memory.release(b)
-			return p, err
+		err := a.reader.Stored(ctx, memory.heap, b)
+		if err == nil {
+			size += b.Range().Len()
+			a.growth.Stored += b.Range().Len()
+			a.growth.Rows += min(b.Rows, math.MaxInt64-a.growth.Rows)
+			err = a.growth.Check(a.name, b.Offset)
 		}
-		size += b.Range().Len()
-		a.growth.Stored += b.Range().Len()
-		a.growth.Rows += min(b.Rows, math.MaxInt64-a.growth.Rows)
-		if err := a.growth.Check(a.name, b.Offset); err != nil {
+		if err != nil {
+			memory.release(b)
 			return p, err
 		}
 		p.blocks, p.rows, a.row = append(p.blocks, b), p.rows+b.Rows, a.row+b.Rows

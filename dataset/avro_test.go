@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
@@ -253,6 +254,30 @@ func TestAvroBlocksAreReused(t *testing.T) {
 		s.Close()
 		if used := pool.Size() - pool.Available(); used != 0 {
 			t.Errorf("%d workers: %d bytes are reserved after Close", workers, used)
+		}
+	}
+}
+
+// A block without rows is decoded, wherever it is.
+func TestAvroBlocksWithoutRows(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.avro")
+	for rows := range int64(3) { // before the block without rows
+		for _, damaged := range []bool{false, true} {
+			blocks := []avrotest.Block{{Rows: rows, Data: []byte{2, 4}[:rows]}, {}}
+			file := avrotest.Make(t, `"long"`, "deflate", blocks...)
+			if damaged {
+				file[len(file)-ocf.SyncSize-1] ^= 0xff
+			}
+			write(t, name, string(file))
+			for _, workers := range []int{1, 3} {
+				got, err := readAs(t, "results", openAvro(t, name, nil), dataset.Query{Limit: -1, Workers: workers})
+				if errors.As(err, new(*damage.Error)) != damaged || !damaged && err != io.EOF || int64(len(got)) != rows {
+					t.Errorf("%d workers, %d rows, damaged %t: %d rows, %v", workers, rows, damaged, len(got), err)
+				}
+			}
+			if got, _, err := scan(t, openAvro(t, name, nil), dataset.Query{Limit: rows}); int64(len(got)) != rows || err != nil && !damaged {
+				t.Errorf("limit %d, damaged %t: %d rows, %v", rows, damaged, len(got), err)
+			}
 		}
 	}
 }

@@ -8,7 +8,11 @@ import (
 )
 
 // mostFree is the most memory of blocks that are kept to be used again: that of a few ranges.
-const mostFree = 4 * mostBlocks
+// mostFreeBlocks bounds their number.
+const (
+	mostFree       = 4 * mostBlocks
+	mostFreeBlocks = 1 << 12
+)
 
 // blockMemory has the stored blocks of Avro files that the ranges of a query hold. Blocks of
 // ranges that have ended are used again.
@@ -17,7 +21,7 @@ type blockMemory struct {
 
 	mu     sync.Mutex
 	free   []*ocf.Block
-	bytes  int64 // memory of the free blocks, at most mostFree
+	bytes  int64 // memory of their data, at most mostFree
 	closed bool
 }
 
@@ -35,16 +39,20 @@ func (m *blockMemory) take() *ocf.Block {
 	return b
 }
 
-// release says that nobody uses the blocks.
+// release keeps blocks that are no longer used for take, or frees their memory.
 func (m *blockMemory) release(blocks ...*ocf.Block) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	most := min(mostFree, m.heap.Available()/storedShare)
 	for _, b := range blocks {
 		switch size := int64(cap(b.Data)); {
 		case m.closed:
-		case m.bytes+size <= mostFree:
+		//guard: bounds the memory of blocks that are not used
+		case m.bytes+size <= most && len(m.free) < mostFreeBlocks:
 			m.free, m.bytes = append(m.free, b), m.bytes+size
 		default:
+			//guard: frees the memory although readers still know the block
+			b.Data = nil
 			m.heap.Release(size)
 		}
 	}
@@ -54,6 +62,9 @@ func (m *blockMemory) release(blocks ...*ocf.Block) {
 func (m *blockMemory) shrink() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, b := range m.free {
+		b.Data = nil
+	}
 	m.heap.Release(m.bytes)
 	m.free, m.bytes = nil, 0
 }

@@ -139,7 +139,7 @@ func (r *matchReader) move() error {
 	if part := &r.plan.dataset.Parts()[p.part]; p.blocks != nil {
 		var rows *avroRows
 		if rows, err = newAvroRows(part.Name, p, r.plan.dataset.list.memory.NewHeap()); err == nil {
-			err = r.make(part, p.first, rows)
+			err = r.make(part, p.first, p.first+p.rows, rows)
 		}
 	} else {
 		err = r.open(part)
@@ -160,14 +160,14 @@ func (r *matchReader) open(part *Part) (err error) {
 			opened.Close()
 			return in(part.Name, err)
 		}
-		return r.make(part, 0, &partRows{part: opened, rows: rows})
+		return r.make(part, 0, part.Rows, &partRows{part: opened, rows: rows})
 	}
 	r.file.prepare(r.section.reread, r.section.inFiles)
 	return r.examineAll()
 }
 
-// make starts to make in-memory parts of rows. first is the number of the first row.
-func (r *matchReader) make(part *Part, first int64, rows rowSource) error {
+// make starts to make in-memory parts of the rows from first up to end.
+func (r *matchReader) make(part *Part, first, end int64, rows rowSource) error {
 	if r.block == nil {
 		r.block = newRowBlock(r.section.files, r.section.wholeColumns(!r.whole), r.whole, r.plan.dataset.list.memory)
 	}
@@ -175,7 +175,7 @@ func (r *matchReader) make(part *Part, first int64, rows rowSource) error {
 		rows.close()
 		return err
 	}
-	r.made = &rowParts{source: rows, block: r.block, keys: r.plan.dataset.constants(r.section.section, part), rows: first}
+	r.made = &rowParts{source: rows, block: r.block, keys: r.plan.dataset.constants(r.section.section, part), rows: first, end: end}
 	return nil
 }
 
@@ -200,8 +200,8 @@ func (r *matchReader) nextMade() error {
 	return r.examine(here)
 }
 
-// endMade ends the in-memory parts. If all rows of the part were read, it checks that there are
-// no more.
+// endMade ends the in-memory parts. If all rows of the part, or of its stored blocks, were read, it
+// checks that there are no more. It decodes blocks without rows for that.
 func (r *matchReader) endMade() error {
 	part := &r.plan.dataset.Parts()[r.part]
 	r.closeFile()
@@ -209,7 +209,7 @@ func (r *matchReader) endMade() error {
 	switch {
 	case err == io.EOF:
 		err = nil
-	case err == nil && r.made.rows == part.Rows:
+	case err == nil && r.made.rows == r.made.end:
 		var more *queryPart
 		more, err = r.made.next(r.ctx, 0, math.MaxInt64)
 		switch {

@@ -65,7 +65,7 @@ type place struct {
 // resume drops the rows before a place. The rest is not read by turns.
 func (r *rowRange) resume(at place) {
 	r.turn = nil
-	r.parts = r.parts[at.part:]
+	r.releaseParts(at.part)
 	if len(r.parts) > 0 {
 		r.parts[0].spans = intersect(r.parts[0].spans, []span{{at.row, math.MaxInt64}})
 	}
@@ -104,14 +104,21 @@ func (r *rowRange) stored() (bytes int64) {
 	return bytes
 }
 
-// release releases the stored blocks of the range, which may be nil.
+// release drops the parts of the range, which may be nil.
 func (r *rowRange) release() {
-	if r != nil && r.memory != nil {
-		for i := range r.parts {
-			r.memory.release(r.parts[i].blocks...)
-		}
-		r.parts = nil
+	if r != nil {
+		r.releaseParts(len(r.parts))
 	}
+}
+
+// releaseParts drops the first n parts, and releases their stored blocks.
+func (r *rowRange) releaseParts(n int) {
+	for i := range r.parts[:n] {
+		if blocks := r.parts[i].blocks; len(blocks) > 0 {
+			r.memory.release(blocks...)
+		}
+	}
+	r.parts = r.parts[n:]
 }
 
 // ranges divides the rows that a query may return into ranges, in row order. Without a
@@ -161,7 +168,6 @@ func (r *ranges) next(ctx context.Context) (*rowRange, error) {
 	if len(g.parts) > 0 {
 		return g, nil
 	}
-	g.release()
 	return nil, r.err
 }
 
@@ -372,7 +378,7 @@ func (r *ranges) closeBlocks() {
 	}
 }
 
-// close ends the reading. Nobody uses the ranges.
+// close ends the reading. No reader may use the ranges any more.
 func (r *ranges) close() {
 	r.endTurns()
 	r.endFinding()

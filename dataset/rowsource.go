@@ -20,6 +20,7 @@ type rowParts struct {
 	block  *rowBlock
 	keys   []*constant
 	rows   int64 // number of the next part's first row
+	end    int64 // number of rows up to the end of the source, which states it
 	err    error // error that follows the rows of the last part
 }
 

@@ -76,8 +76,8 @@ func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes, la
 	if size <= had || v.Encoded {
 		return nil
 	}
-	if had < largeVector {
-		size = max(size, 2*had) // a batch has the values of several blocks
+	if grown := 2 * had; grown <= min(largeVector/2, m.heap.Available()/hintShare) {
+		size = max(size, grown) // a batch has the values of several blocks
 	}
 	if err := m.heap.Reserve(size); err != nil {
 		return err

@@ -91,8 +91,8 @@ func (r *Reader) Stored(ctx context.Context, memory column.Account, b *Block) er
 	if err != nil {
 		return err
 	}
-	if size += SyncSize; size > int64(cap(b.Data)) {
-		//guard: checks the end of a block before memory of its size is allocated
+	if size += SyncSize; size > keptMemory {
+		//guard: checks the end of a large block before memory of its size is allocated
 		if err := r.scanner.CheckEnd(ctx); err != nil {
 			return err
 		}

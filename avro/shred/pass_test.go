@@ -2,6 +2,7 @@ package shred_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -186,6 +187,17 @@ func TestPartialRowsOfManyValues(t *testing.T) {
 	} {
 		checkPartial(t, mapping(t, schema, shred.Options{}), nil, rows)
 	}
+}
+
+// Strings have lengths of one to four bytes, also negative ones and those beyond the end of the data.
+func TestPartialRowsOfStrings(t *testing.T) {
+	var rows [][]byte
+	for _, size := range []int{0, 63, 64, 65, 8191, 8192, 8193, 1<<20 - 1, 1 << 20} {
+		text := append(binary.AppendVarint(nil, int64(size)), make([]byte, size)...)
+		row := slices.Concat(text, []byte{2, 'x'}, text, []byte{2, 'y'})
+		rows = append(rows, row, row[:len(row)-3], row[:len(row)/2], append(binary.AppendVarint(nil, -int64(size)), row...))
+	}
+	checkPartial(t, mapping(t, record(1, `"string"`, `"bytes"`, `"string"`, `"string"`), shred.Options{}), nil, rows)
 }
 
 func TestPartialRowAllocatesNothing(t *testing.T) {

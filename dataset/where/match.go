@@ -107,7 +107,7 @@ const (
 type memo struct {
 	holds         func([]byte) bool
 	seed          maphash.Seed
-	slots         [memoTexts]outcome // a text is in the slot of its hash
+	slots         []outcome // a text is in the slot of its hash; nil before the first
 	tests, misses int
 }
 
@@ -122,6 +122,9 @@ func newMemo(holds func([]byte) bool) *memo { return &memo{holds: holds, seed: m
 func (m *memo) test(text []byte) bool {
 	if len(text) > memoSize || m.misses > 4*memoTexts && m.misses > m.tests*7/8 {
 		return m.holds(text)
+	}
+	if m.slots == nil {
+		m.slots = make([]outcome, memoTexts)
 	}
 	m.tests++
 	o := &m.slots[maphash.Bytes(m.seed, text)%memoTexts]

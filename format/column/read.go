@@ -114,11 +114,12 @@ const optionals = 64
 // one value. It does not branch on the length, which is often unpredictable.
 func (r *Reader) readOptional(v *Vector, n int) (read int) {
 	size := fixedSize(r.typ)
-	if n < optionals/4 || v.Values > maxVector-enough {
+	n = min(n, v.most()-v.Values, enough-optionals)
+	if n < optionals/4 {
 		return 0
 	}
 	var lengths, places [optionals]int32
-	for n = min(n, enough-optionals); read < n; {
+	for read < n {
 		data, pos := r.data, r.pos
 		k, values := 0, 0
 		for most := int(min(int64(n-read), optionals, r.lengths)); k < most && pos+size < len(data) && data[pos]&^2 == 0; k++ {
@@ -142,13 +143,14 @@ func (r *Reader) readOptional(v *Vector, n int) (read int) {
 
 // readOptionalVarints is readOptional for ints and longs.
 func (r *Reader) readOptionalVarints(v *Vector, n int) (read int) {
-	if n < optionals/4 || v.Values > maxVector-enough {
+	n = min(n, v.most()-v.Values, enough-optionals)
+	if n < optionals/4 {
 		return 0
 	}
 	longest := quickVarints(r.typ)
 	var lengths [optionals]int32
 	var numbers [optionals]int64
-	for n = min(n, enough-optionals); read < n; {
+	for read < n {
 		data, pos := r.data, r.pos
 		k, values := 0, 0
 		for most := int(min(int64(n-read), optionals, r.lengths)); k < most && pos < len(data) && data[pos]&^2 == 0; k++ {

@@ -1,6 +1,8 @@
 package column
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -207,6 +209,7 @@ func TestReadUpToDamage(t *testing.T) {
 		{"ints", Column{Type: Int}, []byte{2, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 2},
 		{"strings", Column{Type: String}, []byte{2, 'a', 0, 9}, 2},
 		{"optional", Column{Type: Int, Array: true, Optional: true}, []byte{2, 2, 0, 2}, 2},
+		{"many optional ints", Column{Type: Int, Array: true, Optional: true}, append(make([]byte, 20), 2, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0), 20},
 		{"a repeat of ones", Column{Type: Int, Array: true, Optional: true}, []byte{7, 2, 4}, 2},
 		{"lists", Column{Type: Long, Array: true}, []byte{4, 2, 4, 6, 2, 4}, 1},
 		{"lists of booleans", Column{Type: Boolean, Array: true}, []byte{4, 3, 18, 1}, 1},
@@ -235,5 +238,27 @@ func TestReadUpToDamage(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Read keeps to the lengths of a block and to the limit of a vector, for optional values of any type.
+func TestReadOptionalKeepsToLimits(t *testing.T) {
+	for _, typ := range []Type{Int, Long, Fixed32, Double, String} {
+		value := make([]byte, max(fixedSize(typ), 1))
+		data := bytes.Repeat(append([]byte{2}, value...), 200)
+		c := Column{Type: typ, Array: true, Optional: true}
+		for _, limit := range []int{0, 10, 40} {
+			in, rows := reader(c, 50, data), 0
+			v := Vector{Limit: limit}
+			for {
+				read, _, err := in.Read(&v, 500-rows)
+				if rows += read; err != nil {
+					break
+				}
+			}
+			if want := cmp.Or(limit, 50); rows != want || v.Values != want {
+				t.Errorf("%v, limit %d: %d rows with %d values, want %d", typ, limit, rows, v.Values, want)
+			}
+		}
 	}
 }
