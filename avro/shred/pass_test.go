@@ -194,8 +194,8 @@ func TestPartialRowsOfStrings(t *testing.T) {
 	var rows [][]byte
 	for _, size := range []int{0, 63, 64, 65, 8191, 8192, 8193, 1<<20 - 1, 1 << 20} {
 		text := append(binary.AppendVarint(nil, int64(size)), make([]byte, size)...)
-		row := slices.Concat(text, []byte{2, 'x'}, text, []byte{2, 'y'})
-		rows = append(rows, row, row[:len(row)-3], row[:len(row)/2], append(binary.AppendVarint(nil, -int64(size)), row...))
+		row := slices.Concat([]byte{1}, text, []byte{2, 'x'}, text, []byte{2, 'y'})
+		rows = append(rows, row, row[:len(row)-3], row[:len(row)/2], append(binary.AppendVarint([]byte{1}, -int64(size)), row[1:]...))
 	}
 	checkPartial(t, mapping(t, record(1, `"string"`, `"bytes"`, `"string"`, `"string"`), shred.Options{}), nil, rows)
 }
