@@ -19,15 +19,16 @@ const findBlock = 256 << 10
 type finding struct {
 	*filter
 	file  *queryPart
+	read  *Stats
 	ready []span // rows that match and are in no range yet
 	end   int64  // the row after those that were evaluated
 }
 
 // findsRows reports whether the rows of a part that match are found before they are divided into
-// ranges.
+// ranges. If a single reader counts matches, none is found that it does not need.
 func (r *ranges) findsRows(p *Part) bool {
 	q := &r.plan.query
-	return q.Where != "" && q.Only == nil && r.plan.sections[r.section].inFiles >= turnColumns && p.format != nil && !keepsRows(p.format)
+	return q.Where != "" && q.Only == nil && !r.plan.oneReader() && r.plan.sections[r.section].inFiles >= turnColumns && p.format != nil && !keepsRows(p.format)
 }
 
 // openFinding opens the next part to find its rows.
@@ -36,7 +37,8 @@ func (r *ranges) openFinding(ctx context.Context, s *sectionPlan) error {
 	if err != nil {
 		return err
 	}
-	file, err := r.plan.openPart(ctx, s, r.part, &r.stats)
+	read := new(Stats)
+	file, err := r.plan.openPart(ctx, s, r.part, read)
 	if err != nil {
 		return err
 	}
@@ -47,7 +49,7 @@ func (r *ranges) openFinding(ctx context.Context, s *sectionPlan) error {
 		return err
 	}
 	f.begin([]span{{0, file.rows}})
-	r.finding = &finding{filter: f, file: file}
+	r.finding = &finding{filter: f, file: file, read: read}
 	return nil
 }
 
@@ -99,6 +101,9 @@ func (f *finding) more(ctx context.Context) error {
 func (r *ranges) endFinding() {
 	if r.finding != nil {
 		r.finding.file.Close()
+		read := r.finding.read
+		read.Blocks = 0 // readers count the blocks of all columns of the query
+		r.stats = read.Plus(r.stats)
 		r.finding = nil
 	}
 }

@@ -111,3 +111,20 @@ func TestDamageWhileRowsAreFound(t *testing.T) {
 		t.Errorf("damage was found %d times, %d times in a column of the condition", found, ofCondition)
 	}
 }
+
+// A limit ends the reading in the part that has the last row, and no block is counted twice.
+func TestFiguresOfConditionsOnManyColumns(t *testing.T) {
+	d := openIn(t, wideSet(t, trevni.Format, 3000), nil)
+	_, all, err := scan(t, d, dataset.Query{Limit: -1})
+	testenv.Must(t, err)
+	for _, workers := range []int{1, 3} {
+		_, read, err := scan(t, d, dataset.Query{Limit: -1, Where: "id % 2 == 1", Workers: workers})
+		if err != nil || read.Blocks != all.Blocks || len(d.Parts()) < 2 {
+			t.Errorf("%d workers: %d blocks of %d parts, want %d, %v", workers, read.Blocks, len(d.Parts()), all.Blocks, err)
+		}
+		rows, read, err := scan(t, d, dataset.Query{Limit: 1, Where: "id % 2 == 1", Workers: workers})
+		if first := d.Parts()[0].Bytes; err != nil || len(rows) != 1 || read.BytesRead > first*3/2 {
+			t.Errorf("%d workers: %d rows of %d bytes read, the first part has %d, %v", workers, len(rows), read.BytesRead, first, err)
+		}
+	}
+}
