@@ -8,9 +8,13 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
-// findBlock bounds how many stored bytes of each column lie between the first and the last row of a
-// range whose rows were found before.
-const findBlock = 256 << 10
+const (
+	// findBlock bounds how many stored bytes of each column lie between the first and the last row of
+	// a range whose rows were found before. A small part has up to findRanges such ranges of at least
+	// a quarter of findBlock.
+	findBlock  = 256 << 10
+	findRanges = 4
+)
 
 // finding finds rows of a part with many columns that match, before they are divided into ranges. A
 // range of such a part is smaller than a block. If few rows match, they are in all blocks, and
@@ -25,10 +29,12 @@ type finding struct {
 }
 
 // findsRows reports whether the rows of a part that match are found before they are divided into
-// ranges. If a single reader counts matches, none is found that it does not need.
-func (r *ranges) findsRows(p *Part) bool {
-	q := &r.plan.query
-	return q.Where != "" && q.Only == nil && !r.plan.oneReader() && r.plan.sections[r.section].inFiles >= turnColumns && p.format != nil && !keepsRows(p.format)
+// ranges. stored is the number of bytes in the columns of the query: a part of one or two ranges is
+// not opened twice. If a single reader counts matches, none is found that it does not need.
+func (r *ranges) findsRows(p *Part, stored int64) bool {
+	q, s := &r.plan.query, r.plan.sections[r.section]
+	return q.Where != "" && q.Only == nil && !r.plan.oneReader() &&
+		s.inFiles >= turnColumns && stored > 2*r.bytes(s) && p.format != nil && !keepsRows(p.format)
 }
 
 // openFinding opens the next part to find its rows.
@@ -63,7 +69,9 @@ func (r *ranges) findRows(ctx context.Context, s *sectionPlan, p *Part, stored i
 	f := r.finding
 	perRow := stored/max(p.Rows, 1) + 1
 	enough := max(r.bytes(s)/perRow, 1)
-	to = min(r.from+int64(s.inFiles)*findBlock/perRow+1, p.Rows)
+	perColumn := stored / int64(s.inFiles)
+	parts := max(perColumn/findBlock, min(4*perColumn/findBlock, findRanges), 1)
+	to = min(r.from+(p.Rows+parts-1)/parts, p.Rows)
 	for f.end < to && count(f.ready) < enough {
 		if err := f.more(ctx); errors.As(err, new(*budget.Error)) || err != nil && f.end == r.from {
 			return nil, 0, in(p.Name, err)

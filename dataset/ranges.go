@@ -252,7 +252,7 @@ func (r *ranges) addRows(ctx context.Context, g *rowRange, p *Part) (cost int64,
 		to = r.end(p, n)
 	}
 	var spans []span
-	finds := r.findsRows(p)
+	finds := r.findsRows(p, stored)
 	if finds {
 		spans, to, err = r.findRows(ctx, s, p, stored)
 	} else {
