@@ -148,6 +148,10 @@ func (r *Reader) readOptionalVarints(v *Vector, n int) (read int) {
 		return 0
 	}
 	longest := quickVarints(r.typ)
+	v.Lengths = slices.Grow(v.Lengths, n)
+	if r.typ == Int {
+		v.Ints = slices.Grow(v.Ints, n)
+	}
 	var lengths [optionals]int32
 	var numbers [optionals]int64
 	for read < n {
