@@ -124,15 +124,11 @@ func quickVarintSize(b []byte, most int) int {
 
 // quickVarint reads a varint of quickVarintSize.
 func quickVarint(b []byte, most int) (v int64, size int) {
-	if len(b) < 8 {
+	if size = quickVarintSize(b, most); size == 0 {
 		return 0, 0
 	}
-	word := binary.LittleEndian.Uint64(b)
-	ends := ^word & 0x8080808080808080
-	if size = bits.TrailingZeros64(ends)/8 + 1; size > most {
-		return 0, 0
-	}
-	word &= (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7f // the varint, 7 bits in each byte
+	word := binary.LittleEndian.Uint64(b) << (64 - 8*size) >> (64 - 8*size) // the varint
+	word &= 0x7f7f7f7f7f7f7f7f                                              // 7 bits in each byte
 	word = word&0x007f007f007f007f | word>>1&0x3f803f803f803f80
 	word = word&0x00003fff00003fff | word>>2&0x0fffc0000fffc000
 	word = word&0x000000000fffffff | word>>4&0x00fffffff0000000
