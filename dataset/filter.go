@@ -42,7 +42,7 @@ func (f *filter) begin(spans []span) { f.spans = intersect(f.allowed, spans) }
 // next evaluates the next rows, and returns those for which the condition holds, at least
 // one. The spans are valid until the next call.
 func (f *filter) next(ctx context.Context) ([]span, error) {
-	for f.found = f.found[:0]; len(f.found) == 0; {
+	for {
 		if len(f.spans) == 0 {
 			return nil, io.EOF
 		}
@@ -52,12 +52,15 @@ func (f *filter) next(ctx context.Context) ([]span, error) {
 		if err := f.evaluate(); err != nil {
 			return nil, err
 		}
+		if len(f.found) > 0 {
+			return f.found, nil
+		}
 	}
-	return f.found, nil
 }
 
-// evaluate evaluates more rows.
+// evaluate evaluates more rows, and sets found.
 func (f *filter) evaluate() error {
+	f.found = f.found[:0]
 	f.part.forget()
 	f.columns.reset()
 	first := f.spans[0].from

@@ -23,7 +23,7 @@ const (
 type finding struct {
 	*filter
 	file  *queryPart
-	read  *Stats
+	read  *Stats // figures of the file
 	ready []span // rows that match and are in no range yet
 	end   int64  // the row after those that were evaluated
 }
@@ -93,7 +93,6 @@ func (f *finding) more(ctx context.Context) error {
 		return err
 	}
 	if len(f.spans) > 0 {
-		f.found = f.found[:0]
 		if err := f.evaluate(); err != nil {
 			return err
 		}
